@@ -2,9 +2,11 @@
 
 use crate::error::{Fault, Result};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch, RecordBatchReader};
-use arrow_cast::cast;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, Float64Array, OffsetSizeTrait, RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
@@ -15,6 +17,7 @@ use rayon::prelude::*;
 use sketch::RowsView;
 use sketch::rows::{CsrView, Incoming, Storage};
 use sketch::sets::ItemSet;
+use std::sync::Arc;
 
 /// Rows as they came, borrowed from Python.
 pub(crate) enum Rows<'py> {
@@ -284,23 +287,32 @@ fn with_batch(batch: &RecordBatch, take: &mut dyn FnMut(Incoming<'_>) -> Result<
 /// A column as `f64`.
 fn numbers(column: &ArrayRef) -> Result<ArrayRef> {
     use DataType as T;
-    match column.data_type() {
-        T::Float64 => Ok(column.clone()),
-        T::Float32
-        | T::Float16
-        | T::Boolean
-        | T::Int8
-        | T::Int16
-        | T::Int32
-        | T::UInt8
-        | T::UInt16
-        | T::UInt32
-        | T::Int64
-        | T::UInt64 => cast(column, &T::Float64).map_err(|e| Fault::Data(e.to_string())),
-        other => Err(Fault::Data(format!(
-            "a column of type {other} holds no numbers: leave it out, or make numbers of it"
-        ))),
-    }
+    Ok(match column.data_type() {
+        T::Float64 => column.clone(),
+        T::Float32 => widened::<Float32Type>(column, f64::from),
+        T::Float16 => widened::<Float16Type>(column, f64::from),
+        T::Int8 => widened::<Int8Type>(column, f64::from),
+        T::Int16 => widened::<Int16Type>(column, f64::from),
+        T::Int32 => widened::<Int32Type>(column, f64::from),
+        T::Int64 => widened::<Int64Type>(column, |x| x as f64),
+        T::UInt8 => widened::<UInt8Type>(column, f64::from),
+        T::UInt16 => widened::<UInt16Type>(column, f64::from),
+        T::UInt32 => widened::<UInt32Type>(column, f64::from),
+        T::UInt64 => widened::<UInt64Type>(column, |x| x as f64),
+        T::Boolean => {
+            let bits = column.as_boolean().values().iter();
+            Arc::new(Float64Array::from_iter_values(bits.map(f64::from)))
+        }
+        other => {
+            return Err(Fault::Data(format!(
+                "a column of type {other} holds no numbers: leave it out, or make numbers of it"
+            )));
+        }
+    })
+}
+
+fn widened<T: ArrowPrimitiveType>(column: &ArrayRef, wide: fn(T::Native) -> f64) -> ArrayRef {
+    Arc::new(column.as_primitive::<T>().unary::<_, Float64Type>(wide))
 }
 
 /// Values and length of lists that are all of one length.

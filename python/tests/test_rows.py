@@ -77,6 +77,22 @@ def test_numbers_of_other_types(rows):
         assert np.array_equal(bits(ones.astype(dtype)), bits(ones.astype(np.float64))), dtype
 
 
+WHOLE = [f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)]
+
+
+def test_columns_and_lists_of_other_types_and_their_slices(rows):
+    pa = pytest.importorskip("pyarrow")
+    ones = rows > 0
+    expected = ones.astype(np.float64)
+    for dtype in [bool, *WHOLE, np.float16, np.float32, np.float64]:
+        typed = ones.astype(dtype)
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(typed.ravel()), 12)
+        side_by_side = {f"x{j}": pa.array(typed[:, j]) for j in range(12)}
+        for table in (pa.table(side_by_side), pa.table({"x": lists})):
+            assert np.array_equal(bits(table), bits(expected)), dtype
+            assert np.array_equal(bits(table.slice(3)), bits(expected[3:])), dtype
+
+
 def test_sparse_rows_that_are_not_canonical(rows):
     csr = scipy.sparse.csr_matrix(
         (np.array([0.25, 0.25, 0.5]), np.array([3, 3, 1]), np.array([0, 3])), shape=(1, 12)

@@ -224,7 +224,7 @@ fn check(families: &[(Family, usize, usize)], loose: impl Fn(Setting, usize) -> 
 #[test]
 fn intervals_cover_under_gaussian_projections() {
     let gaussian = |k, d| (Family::Gaussian, k, d);
-    check(&[3, 4, 6, 10].map(|k| gaussian(k, 20)), |_, _| false);
+    check(&[3, 6].map(|k| gaussian(k, 20)), |_, _| false);
     check(&[gaussian(64, 100)], |_, _| false);
     // Of two columns products alone are loose: what fits them is too little for cosines.
     check(&[gaussian(2, 20)], |_, q| q == 2);

@@ -48,7 +48,8 @@ pub(crate) struct Row {
     /// Further `params` that must be equal.
     #[serde(default)]
     pub params: serde_json::Map<String, serde_json::Value>,
-    /// Ids of the same target whose times together no program of this machine can go below; one that counts twice stands twice.
+    /// Ids of the same target that do the least part of the work which has to be done, and keep nothing: a measure of what is beyond it, no
+    /// proof that nobody is faster. One that counts twice stands twice.
     #[serde(default)]
     pub limit: Vec<String>,
 }

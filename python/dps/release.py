@@ -488,7 +488,9 @@ class Release:
 
 def _places(rows: Iterable[Any]) -> list[int]:
     """Numbers of rows: a mask, or a fraction, is none."""
-    rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
+    # Spans of time and dates would come out as whole numbers.
+    whole_ones = isinstance(rows, np.ndarray) and rows.dtype.kind in "biu"
+    rows = rows.tolist() if whole_ones else list(rows)
     kinds = set(map(type, rows))
     if kinds & {bool, np.bool_}:
         raise TypeError("rows are numbers of rows and no mask: numpy.flatnonzero(mask) are")

@@ -86,7 +86,9 @@ def test_numbers_of_rows_are_whole_and_no_mask(rows):
     for wrong in (np.arange(200) < 2, [True, False]):
         with pytest.raises(TypeError):
             release.search(release, rows=wrong)
-    for wrong in ([0.7], [1.0], np.array([1.0]), np.array([[1]]), [-1], [0, 2**64], np.array([0, -1])):
+    times = [np.array([1, 2], kind) for kind in ("m8[ns]", "M8[ns]")]
+    fractions = ([0.7], [1.0], np.array([1.0]))
+    for wrong in (*fractions, *times, np.array([[1]]), [-1], [0, 2**64], np.array([0, -1])):
         with pytest.raises(dps.errors.ParameterError):
             release.search(release, rows=wrong)
     expected = release.search(rows=[3, 5])

@@ -103,7 +103,7 @@ pub(crate) fn few_together(parts: &[SharedProjection]) -> bool {
     parts.iter().all(|p| p.is_cheap_for_few_rows())
 }
 
-/// Room for numbers that threads use one after the other, so that it is made and zeroed once a thread.
+/// Room for numbers, made and zeroed as often only as it is in use at a time.
 #[derive(Default)]
 pub(crate) struct Rooms(Mutex<Vec<Vec<f64>>>);
 

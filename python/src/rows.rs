@@ -311,7 +311,7 @@ fn numbers(column: &ArrayRef) -> Result<ArrayRef> {
     })
 }
 
-fn widened<T: ArrowPrimitiveType>(column: &ArrayRef, wide: fn(T::Native) -> f64) -> ArrayRef {
+fn widened<T: ArrowPrimitiveType>(column: &ArrayRef, wide: impl Fn(T::Native) -> f64) -> ArrayRef {
     Arc::new(column.as_primitive::<T>().unary::<_, Float64Type>(wide))
 }
 

@@ -488,16 +488,18 @@ class Release:
 
 def _places(rows: Iterable[Any]) -> list[int]:
     """Numbers of rows: a mask, or a fraction, is none."""
-    # Spans of time and dates would come out as whole numbers.
-    whole_ones = isinstance(rows, np.ndarray) and rows.dtype.kind in "biu"
-    rows = rows.tolist() if whole_ones else list(rows)
-    kinds = set(map(type, rows))
+    places: list[Any]
+    if isinstance(rows, np.ndarray) and rows.dtype.kind in "biu":
+        places = rows.tolist()
+    else:  # Spans of time and dates would come out of `tolist` as whole numbers.
+        places = list(rows)
+    kinds = set(map(type, places))
     if kinds & {bool, np.bool_}:
         raise TypeError("rows are numbers of rows and no mask: numpy.flatnonzero(mask) are")
-    if kinds == {int} and 0 <= min(rows) and max(rows) < 2**64:
-        return rows
+    if kinds == {int} and 0 <= min(places) and max(places) < 2**64:
+        return places
     # One by one, where one is to be refused or made a number.
-    return [whole("rows", row) for row in rows]
+    return [whole("rows", place) for place in places]
 
 
 def _html(release: Release) -> str:

@@ -489,6 +489,8 @@ class Release:
 def _places(rows: Iterable[Any]) -> list[int]:
     """Numbers of rows: a mask, or a fraction, is none."""
     places: list[Any]
+    if isinstance(rows, range) and all(0 <= end < 2**64 for end in (*rows[:1], *rows[-1:])):
+        return list(rows)
     if isinstance(rows, np.ndarray) and rows.dtype.kind in "biu":
         places = rows.tolist()
     else:  # Spans of time and dates would come out of `tolist` as whole numbers.

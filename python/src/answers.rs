@@ -115,19 +115,21 @@ pub(crate) struct Best {
 
 impl Best {
     /// Those of one more query.
-    pub(crate) fn add(&mut self, hits: impl Iterator<Item = (i64, f64)>) {
+    pub(crate) fn add(
+        &mut self,
+        rows: impl Iterator<Item = i64>,
+        scores: impl Iterator<Item = f64>,
+    ) {
         self.queries += 1;
-        for (row, score) in hits {
-            self.rows.push(row);
-            self.scores.push(score);
-        }
+        self.rows.extend(rows);
+        self.scores.extend(scores);
     }
 
     /// Those of more queries.
     pub(crate) fn extend<S: Copy + Into<f64>>(&mut self, found: &Neighbours<S>) {
         for query in 0..found.n() {
-            let scores = found.scores(query).iter().map(|&score| score.into());
-            self.add(found.indices(query).iter().map(|&row| i64::from(row)).zip(scores));
+            let rows = found.indices(query).iter().map(|&row| i64::from(row));
+            self.add(rows, found.scores(query).iter().map(|&score| score.into()));
         }
     }
 

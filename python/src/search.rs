@@ -140,7 +140,10 @@ pub(crate) fn search<'py>(
                         Some(_) => SetPairs::between(asked, items)?,
                     };
                     for hits in nearest(pairs, &rows[range], top, Ranking::Similarity)? {
-                        best.add(hits.iter().map(|hit| (hit.row as i64, hit.score)));
+                        best.add(
+                            hits.iter().map(|hit| hit.row as i64),
+                            hits.iter().map(|hit| hit.score),
+                        );
                     }
                     Ok(())
                 })?;

@@ -88,12 +88,14 @@ def test_numbers_of_rows_are_whole_and_no_mask(rows):
             release.search(release, rows=wrong)
     times = [np.array([1, 2], kind) for kind in ("m8[ns]", "M8[ns]")]
     fractions = ([0.7], [1.0], np.array([1.0]))
-    for wrong in (*fractions, *times, np.array([[1]]), [-1], [0, 2**64], np.array([0, -1])):
+    beyond = ([-1], [0, 2**64], np.array([0, -1]), range(-1, 2), range(1, -2, -1), range(0, 2**65, 2**64))
+    for wrong in (*fractions, *times, *beyond, np.array([[1]])):
         with pytest.raises(dps.errors.ParameterError):
             release.search(release, rows=wrong)
     expected = release.search(rows=[3, 5])
     for same in (np.array([3, 5], np.uint8), (3, np.int64(5)), range(3, 6, 2)):
         assert all(map(np.array_equal, release.search(rows=same), expected))
+    assert [found.shape for found in release.search(rows=range(0))] == [(0, 10)] * 2
     scales = dps.MultiScale(d=12, sizes=[2, 6], shares=[1, 2], adjacency=ONE, bound=1, **BUDGET)
     released = scales.release(rows)
     with pytest.raises(TypeError):

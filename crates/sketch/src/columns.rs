@@ -57,13 +57,8 @@ impl<'a> Columns<'a> {
         out: &mut [f64],
         most: f64,
     ) -> bool {
-        // A stretch of each column that the nearer caches hold beside the rows.
-        const STRIP: usize = 64;
-        let strip = |(strip, out): (usize, &mut [f64])| {
-            let first = self.first + first + strip * STRIP;
-            Strip { columns: &self.columns[from..from + width], first, out, most }.copy()
-        };
-        out.chunks_mut(STRIP * width).enumerate().map(strip).fold(true, |all, fine| all & fine)
+        let (columns, first) = (&self.columns[from..from + width], self.first + first);
+        Strip { columns, first, out, most }.copy()
     }
 }
 
@@ -104,8 +99,8 @@ impl Strip<'_, '_> {
 #[cfg(target_arch = "x86_64")]
 const TO_ALL_CACHES: i32 = 3;
 
-/// By squares of four, two of them a line of the cache; the lines of the next eight columns are fetched meanwhile, since each column
-/// comes from memory in too short a stretch for the processor to see where it goes on.
+/// By squares of four, two of them a line of the cache, across all columns before the next rows; the next line of each column is fetched
+/// meanwhile, since there are more columns than the processor follows by itself.
 #[cfg(target_arch = "x86_64")]
 struct Wide<'a, 'b>(pulp::x86::V3, Strip<'a, 'b>);
 
@@ -118,34 +113,27 @@ impl pulp::NullaryFnOnce for Wide<'_, '_> {
         use pulp::Simd;
         use pulp::x86::V3;
         let Self(wide, strip) = self;
-        let (width, first) = (strip.columns.len(), strip.first);
-        let count = strip.out.len() / width;
+        let width = strip.columns.len();
         let most = wide.splat_f64s(strip.most);
         let at_most = |x| wide.less_than_or_equal_f64s(wide.abs_f64s(x), most);
         let mut fine = at_most(wide.splat_f64s(0.0));
-        let groups = strip.columns.as_chunks::<8>().0;
-        for (group, columns) in groups.iter().enumerate() {
-            let next = groups.get(group + 1);
-            let mut fours: [&[pulp::f64x4]; 8] = [&[]; 8];
-            for (fours, column) in fours.iter_mut().zip(columns) {
-                *fours = V3::as_simd_f64s(&column[first..first + count]).0;
-            }
-            for (four, out) in strip.out.chunks_exact_mut(4 * width).enumerate() {
+        for (four, out) in strip.out.chunks_exact_mut(4 * width).enumerate() {
+            let at = strip.first + 4 * four;
+            for (group, columns) in strip.columns.as_chunks::<8>().0.iter().enumerate() {
                 if four % 2 == 0 {
-                    for column in next.into_iter().flatten() {
-                        wide.sse._mm_prefetch::<TO_ALL_CACHES>(
-                            column[first + 4 * four..].as_ptr().cast(),
-                        );
+                    for column in columns {
+                        let line = column.as_ptr().wrapping_add(at + 8);
+                        wide.sse._mm_prefetch::<TO_ALL_CACHES>(line.cast());
                     }
                 }
-                let [a, b, c, d, e, f, g, h] = fours;
-                let left = [a[four], b[four], c[four], d[four]];
-                let right = [e[four], f[four], g[four], h[four]];
-                for x in left.into_iter().chain(right) {
-                    fine = wide.and_m64s(fine, at_most(x));
+                let [a, b, c, d, e, f, g, h] =
+                    columns.map(|column| V3::as_simd_f64s(&column[at..at + 4]).0[0]);
+                // Pair by pair: an iterator over all of them would go through memory.
+                for [x, y] in [[a, b], [c, d], [e, f], [g, h]] {
+                    fine = wide.and_m64s(fine, wide.and_m64s(at_most(x), at_most(y)));
                 }
-                let left = wide.deinterleave_shfl_f64s(left);
-                let right = wide.deinterleave_shfl_f64s(right);
+                let left = wide.deinterleave_shfl_f64s([a, b, c, d]);
+                let right = wide.deinterleave_shfl_f64s([e, f, g, h]);
                 for (row, pair) in out.chunks_exact_mut(width).zip(left.into_iter().zip(right)) {
                     let row = &mut row[8 * group..8 * group + 8];
                     let row = V3::as_mut_simd_f64s(row).0;
@@ -154,6 +142,7 @@ impl pulp::NullaryFnOnce for Wide<'_, '_> {
             }
         }
         let fine = wide.first_true_m64s(wide.not_m64s(fine)) == V3::F64_LANES;
+        let count = strip.out.len() / width;
         strip.copy_from(count / 4 * 4, width / 8 * 8) & fine
     }
 }

@@ -272,8 +272,8 @@ impl SignSource for Drawn<'_> {
         self.mechanism.config.d
     }
 
-    fn bits(&self) -> usize {
-        self.mechanism.config.bits
+    fn sketch(&self) -> &SignSketch {
+        &self.sketch
     }
 
     fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>> {

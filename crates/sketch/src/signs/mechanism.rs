@@ -175,8 +175,8 @@ impl SignSource for &PrivateSigns {
         self.sketch.d()
     }
 
-    fn bits(&self) -> usize {
-        self.sketch.bits()
+    fn sketch(&self) -> &SignSketch {
+        &self.sketch
     }
 
     fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>> {

@@ -1,8 +1,9 @@
 //! Signs of rows that come in portions.
 
 use super::bits::PackedBits;
-use super::codes::SignCodes;
+use super::codes::{SignCodes, SignSketch};
 use crate::error::Result;
+use crate::projection::few_together;
 use crate::rows::{Incoming, RowsView};
 use crate::written::Health;
 use core::ops::ControlFlow;
@@ -14,7 +15,7 @@ use rayon::prelude::*;
 /// Rows that share a noise stream.
 pub(super) const ROWS_PER_STREAM: usize = 32;
 
-/// Rows taken together: a whole number of noise streams.
+/// Rows that wait to be taken together: a whole number of noise streams.
 const BLOCK: usize = 64 * ROWS_PER_STREAM;
 
 /// Rows that are copied at once.
@@ -25,8 +26,8 @@ pub(super) trait SignSource: Sync {
     /// Features of a row that goes in.
     fn d(&self) -> usize;
 
-    /// Bits of a row that comes out.
-    fn bits(&self) -> usize;
+    /// The projections of the rows, which may have more features.
+    fn sketch(&self) -> &SignSketch;
 
     /// Rows that are as they were declared.
     fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>>;
@@ -59,7 +60,7 @@ pub(super) fn release_all(
         let bits = source.flip(rows, rng).map_err(|e| e.offset_row(first))?;
         words.extend_from_slice(bits.words());
     }
-    source.certify(PackedBits::new(rows.n(), source.bits(), words)?, generator)
+    source.certify(PackedBits::new(rows.n(), source.sketch().bits(), words)?, generator)
 }
 
 /// A release of signs on its way: memory holds the bits so far and one block of rows.
@@ -90,18 +91,28 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
         let (rows, d) = (rows.into(), self.source.d());
         rows.check_features(d)?;
         self.health.begin()?;
-        let mut done = 0;
+        let few = few_together(self.source.sketch().parts());
+        self.cut(rows, if few { ROWS_PER_STREAM } else { BLOCK })?;
+        self.health = Health::Good;
+        Ok(())
+    }
+
+    /// Takes many rows as they are, without a copy, by multiples of `step` from the start of the release on; few wait.
+    fn cut(&mut self, rows: Incoming<'_>, step: usize) -> Result<()> {
+        let (d, mut done) = (self.source.d(), 0);
         while done < rows.n() {
             let (left, held) = (rows.n() - done, self.waiting.len() / d);
-            // Whole blocks as they are, without a copy.
-            let whole = if held == 0 { left / BLOCK * BLOCK } else { 0 };
-            let size = if whole > 0 { whole } else { left.min(BLOCK - held) };
+            let (size, wait) = match held % step {
+                0 if left >= BLOCK => (left / step * step, false),
+                rest if left >= BLOCK => (step - rest, true),
+                _ => (left.min(BLOCK - held), true),
+            };
             let part = rows.slice(done..done + size);
-            let taken = if whole > 0 { self.take(part) } else { self.wait(part) };
+            let taken =
+                if wait { self.wait(part) } else { self.flush().and_then(|()| self.take(part)) };
             taken.map_err(|e| e.offset_row(done))?;
             done += size;
         }
-        self.health = Health::Good;
         Ok(())
     }
 
@@ -128,7 +139,11 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
         Ok(())
     }
 
+    /// Takes those that wait.
     fn flush(&mut self) -> Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
         let d = self.source.d();
         let waiting = core::mem::take(&mut self.waiting);
         self.take(RowsView::f64(waiting.len() / d, d, &waiting)?.into())?;
@@ -143,10 +158,8 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
     /// As [`OpenSigns::push`].
     pub fn close(mut self) -> Result<Release<SignCodes>> {
         self.health.begin()?;
-        if !self.waiting.is_empty() {
-            self.flush()?;
-        }
-        let bits = PackedBits::new(self.n, self.source.bits(), self.words)?;
+        self.flush()?;
+        let bits = PackedBits::new(self.n, self.source.sketch().bits(), self.words)?;
         self.source.certify(bits, self.rng.kind())
     }
 }
@@ -161,7 +174,7 @@ mod tests {
 
     #[test]
     fn portions_give_the_bits_of_one_release() {
-        let (n, d) = (2 * BLOCK + 77, 9);
+        let (n, d) = (3 * BLOCK + 77, 9);
         let values: Vec<f64> = (0..n * d).map(|i| ((i * 31) % 199) as f64 / 99.0 - 1.0).collect();
         let one = EntryBound::new(1.0).expect("positive");
         let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") };
@@ -173,14 +186,24 @@ mod tests {
             let rows = RowsView::f64(n, d, &values).expect("finite");
             let mut rng = NoiseRng::deterministic_not_private(4);
             let whole = signs.release(rows, &mut rng).expect("released");
-            for portion in [1, 100, BLOCK, n] {
+            for (portion, step) in [1, 100, BLOCK, BLOCK + 5, BLOCK + 32, n - 7, n]
+                .into_iter()
+                .flat_map(|portion| [(portion, ROWS_PER_STREAM), (portion, BLOCK)])
+            {
                 let mut rng = NoiseRng::deterministic_not_private(4);
                 let mut open = signs.open(&mut rng);
                 for first in (0..n).step_by(portion) {
-                    open.push(rows.slice(first..n.min(first + portion))).expect("taken");
+                    let rows = rows.slice(first..n.min(first + portion));
+                    open.cut(rows.into(), step).expect("taken");
                 }
-                assert_eq!(open.close().expect("released"), whole, "{portion}");
+                assert!(open.waiting.len() < BLOCK * d);
+                assert_eq!(open.close().expect("released"), whole, "{portion} {step}");
             }
+            let mut rng = NoiseRng::deterministic_not_private(4);
+            let mut open = signs.open(&mut rng);
+            open.push(rows).expect("taken");
+            assert!(open.waiting.len() < ROWS_PER_STREAM * d, "nothing but the rest is copied");
+            assert_eq!(open.close().expect("released"), whole);
             let mut rng = NoiseRng::deterministic_not_private(4);
             assert_eq!(signs.open(&mut rng).close().expect("released").payload().bits().n(), 0);
         }

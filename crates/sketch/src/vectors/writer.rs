@@ -11,8 +11,8 @@ use dp_core::output::Destination;
 use dp_core::release_file::{Trailer, Writer};
 use std::borrow::Cow;
 
-/// Releases rows to a file as they come: memory is bounded by one block of output
-/// (at most 8 MiB plus one row batch), whatever the number of rows.
+/// Releases rows to a file as they come: memory is bounded by two blocks of output
+/// (at most 16 MiB plus one row batch), whatever the number of rows. While a block gets its noise, the one before is written.
 ///
 /// The numbers are those of [`PrivateProjection::release`] on all rows at once, bit for bit,
 /// however the rows are cut into batches. The file appears only when [`ReleaseWriter::finish`]
@@ -23,6 +23,8 @@ pub struct ReleaseWriter<'m, 'r> {
     out: Writer,
     block: Vec<f64>,
     filled: usize,
+    /// A block that has its noise and is not written yet, and the numbers in it.
+    ready: (Vec<f64>, usize),
     rows: usize,
     health: Health,
 }
@@ -56,6 +58,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
             out: Writer::create(to, element.kind())?,
             block: vec![0.0; pass_rows(k) * k],
             filled: 0,
+            ready: (vec![0.0; pass_rows(k) * k], 0),
             rows: 0,
             health: Health::Good,
         })
@@ -75,12 +78,13 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
             let room = (self.block.len() - self.filled) / k;
             let take = room.min(rows.n() - done);
             let part = rows.slice(done..done + take);
-            let whole = take * k == self.block.len();
-            let out = &mut self.block[self.filled..self.filled + take * k];
-            if whole {
-                self.mechanism.release_into(part, out, self.rng).map_err(|e| e.offset_row(done))?;
-                self.write_block(take * k)?;
+            if take * k == self.block.len() {
+                let release = |m: &PrivateProjection, out: &mut [f64], rng: &mut NoiseRng| {
+                    m.release_into(part, out, rng).map_err(|e| e.offset_row(done))
+                };
+                self.finish_block(take * k, release)?;
             } else {
+                let out = &mut self.block[self.filled..self.filled + take * k];
                 self.mechanism.project_block(part, out).map_err(|e| e.offset_row(done))?;
                 self.filled += take * k;
                 if self.filled == self.block.len() {
@@ -95,15 +99,26 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let held = self.filled;
-        self.mechanism.add_noise(&mut self.block[..held], self.rng)?;
-        self.write_block(held)
+        self.finish_block(self.filled, |m, values, rng| m.add_noise(values, rng))
     }
 
-    fn write_block(&mut self, held: usize) -> Result<()> {
-        let k = self.mechanism.projection().spec().k();
-        put(&mut self.out, &self.block[..held], (k, &self.mechanism.law()))?;
-        self.filled = 0;
+    /// Finishes so many numbers of the block, and writes the block before meanwhile.
+    fn finish_block(
+        &mut self,
+        held: usize,
+        finish: impl FnOnce(&PrivateProjection, &mut [f64], &mut NoiseRng) -> Result<()> + Send,
+    ) -> Result<()> {
+        let Self { mechanism, rng, out, block, ready, .. } = self;
+        let mechanism: &PrivateProjection = mechanism;
+        let form = (mechanism.projection().spec().k(), &mechanism.law());
+        let (finished, written) = rayon::join(
+            || finish(mechanism, &mut block[..held], rng),
+            || put(out, &ready.0[..ready.1], form),
+        );
+        finished?;
+        written?;
+        core::mem::swap(block, &mut ready.0);
+        (ready.1, self.filled) = (held, 0);
         Ok(())
     }
 
@@ -117,9 +132,10 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
             self.flush()?;
         }
         let certificate = self.mechanism.certificate(self.rows, self.rng.kind());
-        let spec = self.mechanism.projection().spec();
+        let (spec, law) = (self.mechanism.projection().spec(), self.mechanism.law());
+        put(&mut self.out, &self.ready.0[..self.ready.1], (spec.k(), &law))?;
         let shape = (self.rows, spec.k());
-        let parameters = parameters_in(self.out.kind(), spec, &self.mechanism.law())?;
+        let parameters = parameters_in(self.out.kind(), spec, &law)?;
         let trailer = Trailer::new(shape, spec.fingerprint(), &parameters, certificate)?;
         let certificate = self.out.commit(trailer)?.private()?;
         Ok(Written { rows: self.rows, certificate })

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     rounds: usize,
     /// Where each comparison is added as a line of JSON when it is measured, every turn with it. What stands there of this code and
     /// processor is not measured again.
-    #[arg(long, value_name = "FILE", default_value = "docs/speed.jsonl")]
+    #[arg(long, value_name = "FILE", default_value = STORED)]
     to: PathBuf,
 }
 
@@ -85,9 +85,56 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
             eprintln!("  not measured: {complaint}");
         })?;
     }
-    let of_now: Vec<Measured> = measured(&to)?.into_iter().filter(|m| m.of == of).collect();
+    let all = measured(&to)?;
+    if to == root.join(STORED) {
+        std::fs::write(root.join(PAGE), page(&all))?;
+    }
+    let of_now: Vec<Measured> = all.into_iter().filter(|m| m.of == of).collect();
     print!("{}", table(&of_now));
     Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Every comparison that was measured, and the page that is made of them.
+const STORED: &str = "docs/speed.jsonl";
+const PAGE: &str = "docs/PEERS.md";
+
+/// The last measurement of each comparison on each processor.
+fn page(rows: &[Measured]) -> String {
+    let split = |m: &Measured| {
+        let (code, processor) = m.of.split_once("; ").unwrap_or(("", &m.of));
+        (processor.to_owned(), code.to_owned())
+    };
+    let same = |a: &Measured, b: &Measured| {
+        (split(a).0, &a.what, a.threads) == (split(b).0, &b.what, b.threads)
+    };
+    let last: Vec<&Measured> = (rows.iter().enumerate())
+        .filter(|(i, m)| !rows[i + 1..].iter().any(|later| same(m, later)))
+        .map(|(_, m)| m)
+        .collect();
+    let mut processors: Vec<String> = last.iter().map(|m| split(m).0).collect();
+    processors.sort();
+    processors.dedup();
+    let mut page = format!(
+        "# Beside other libraries\n\n`cargo xtask bench --peers` made this page from `{STORED}`, which has every turn: ours and theirs one after the other, medians over \
+         the turns. A turn during which other programs used more than a tenth of a core does not count. Ratio: our rate over theirs, above 1 we are faster. Over the limit: our time over that of what could not be \
+         done without (the bare product, reading, random bits), measured in the same turn; where a row has several limits, over their sum. \
+         Ours includes exact noise from a cryptographic generator, where the row does not say otherwise.\n"
+    );
+    for processor in processors {
+        let here: Vec<&&Measured> = last.iter().filter(|m| split(m).0 == processor).collect();
+        let below = here.iter().filter(|m| m.ratio < 1.0).count();
+        page += &format!("\n## {processor}\n\n{} rows, {below} below the other library.\n\n", here.len());
+        let heads = ["what", "other library", "threads", "unit", "ours", "theirs", "ratio", "over the limit", "code"];
+        let cells = here.iter().map(|m| {
+            let over = m.over_limit.map_or_else(String::new, |over| format!("{over:.2}"));
+            let (what, peer, unit) = (m.what.clone(), m.peer.clone(), m.unit.clone());
+            let [ours, theirs] = [m.ours, m.theirs].map(|rate| format!("{rate:.2e}"));
+            let ratio = if m.ratio < 100.0 { format!("{:.2}", m.ratio) } else { format!("{:.0}", m.ratio) };
+            vec![what, peer, m.threads.to_string(), unit, ours, theirs, ratio, over, split(m).1]
+        });
+        eval::markdown_table(&mut page, &heads, cells);
+    }
+    page
 }
 
 /// What was measured before; nothing where there is no file.
@@ -97,4 +144,24 @@ fn measured(file: &Path) -> Result<Vec<Measured>, Box<dyn std::error::Error>> {
         text => text?,
     };
     Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_what_the_file_says_and_shows_the_last_of_each() {
+        let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let rows = measured(&root.join(STORED)).expect("lines of JSON");
+        let stored = std::fs::read_to_string(root.join(PAGE)).expect("a page");
+        assert_eq!(stored, page(&rows), "{PAGE}: cargo xtask bench --peers makes it");
+        let mut again = rows[0].clone();
+        (again.of, again.ratio) = (again.of.replacen(' ', "x ", 1), 0.5);
+        let two = page(&[rows[0].clone(), again]);
+        assert!(two.contains("1 rows, 1 below"), "{two}");
+        let mut other = rows[0].clone();
+        other.threads += 1;
+        assert!(page(&[rows[0].clone(), other]).contains("2 rows, 0 below"));
+    }
 }

@@ -56,11 +56,16 @@ fn own_used(stat: &str) -> Option<f64> {
     fields.get(11..15)?.iter().map(|f| f.parse::<f64>().ok()).sum()
 }
 
-/// The name of the processor.
+/// The name of the processor, and its widest instructions, where a name is that of several.
 pub(super) fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':'));
-    model.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
+    let name = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let widest = text.lines().find_map(|l| l.strip_prefix("flags")).and_then(|flags| {
+        let has = |flag| flags.split_whitespace().any(|f| f == flag);
+        [("avx512f", "AVX-512"), ("avx2", "AVX2")].into_iter().find(|(flag, _)| has(*flag))
+    });
+    widest.map_or_else(|| name.to_owned(), |(_, widest)| format!("{name} with {widest}"))
 }
 
 #[cfg(test)]

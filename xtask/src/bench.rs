@@ -76,20 +76,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
     let plan = Plan { places: &places, of: &of, rounds: arguments.rounds.max(1), known: &known };
     let mut missing = 0;
     for topic in &chosen {
-        let keep = |measured: Measured| {
+        let keep = |row: Measured| {
             let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&to)?;
-            writeln!(file, "{}", serde_json::to_string(&measured)?)
+            writeln!(file, "{}", serde_json::to_string(&row)?)?;
+            if to == root.join(STORED) {
+                std::fs::write(root.join(PAGE), page(&measured(&to)?))?;
+            }
+            Ok(())
         };
         compare(topic, &plan, keep, |complaint| {
             missing += 1;
             eprintln!("  not measured: {complaint}");
         })?;
     }
-    let all = measured(&to)?;
-    if to == root.join(STORED) {
-        std::fs::write(root.join(PAGE), page(&all))?;
-    }
-    let of_now: Vec<Measured> = all.into_iter().filter(|m| m.of == of).collect();
+    let of_now: Vec<Measured> = measured(&to)?.into_iter().filter(|m| m.of == of).collect();
     print!("{}", table(&of_now));
     Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -123,13 +123,27 @@ fn page(rows: &[Measured]) -> String {
     for processor in processors {
         let here: Vec<&&Measured> = last.iter().filter(|m| split(m).0 == processor).collect();
         let below = here.iter().filter(|m| m.ratio < 1.0).count();
-        page += &format!("\n## {processor}\n\n{} rows, {below} below the other library.\n\n", here.len());
-        let heads = ["what", "other library", "threads", "unit", "ours", "theirs", "ratio", "over the limit", "code"];
+        page += &format!(
+            "\n## {processor}\n\n{} rows, {below} below the other library.\n\n",
+            here.len()
+        );
+        let heads = [
+            "what",
+            "other library",
+            "threads",
+            "unit",
+            "ours",
+            "theirs",
+            "ratio",
+            "over the limit",
+            "code",
+        ];
         let cells = here.iter().map(|m| {
             let over = m.over_limit.map_or_else(String::new, |over| format!("{over:.2}"));
             let (what, peer, unit) = (m.what.clone(), m.peer.clone(), m.unit.clone());
             let [ours, theirs] = [m.ours, m.theirs].map(|rate| format!("{rate:.2e}"));
-            let ratio = if m.ratio < 100.0 { format!("{:.2}", m.ratio) } else { format!("{:.0}", m.ratio) };
+            let ratio =
+                if m.ratio < 100.0 { format!("{:.2}", m.ratio) } else { format!("{:.0}", m.ratio) };
             vec![what, peer, m.threads.to_string(), unit, ours, theirs, ratio, over, split(m).1]
         });
         eval::markdown_table(&mut page, &heads, cells);
@@ -138,7 +152,7 @@ fn page(rows: &[Measured]) -> String {
 }
 
 /// What was measured before; nothing where there is no file.
-fn measured(file: &Path) -> Result<Vec<Measured>, Box<dyn std::error::Error>> {
+fn measured(file: &Path) -> std::io::Result<Vec<Measured>> {
     let text = match std::fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         text => text?,

@@ -170,12 +170,20 @@ mod tests {
         let rows = measured(&root.join(STORED)).expect("lines of JSON");
         let stored = std::fs::read_to_string(root.join(PAGE)).expect("a page");
         assert_eq!(stored, page(&rows), "{PAGE}: cargo xtask bench --peers makes it");
-        let mut again = rows[0].clone();
-        (again.of, again.ratio) = (again.of.replacen(' ', "x ", 1), 0.5);
-        let two = page(&[rows[0].clone(), again]);
-        assert!(two.contains("1 rows, 1 below"), "{two}");
-        let mut other = rows[0].clone();
-        other.threads += 1;
-        assert!(page(&[rows[0].clone(), other]).contains("2 rows, 0 below"));
+        let row = |code: &str, processor: &str, ratio| {
+            let mut row = rows[0].clone();
+            (row.of, row.ratio) = (format!("{code}; {processor}"), ratio);
+            row
+        };
+        let again = page(&[row("a", "one", 2.0), row("b", "one", 0.5)]);
+        assert!(again.contains("## one\n\n1 rows, 1 below") && again.contains("| b |"), "{again}");
+        let mended = page(&[row("a", "one", 0.5), row("b", "one", 2.0)]);
+        assert!(mended.contains("## one\n\n1 rows, 0 below"), "{mended}");
+        let elsewhere = page(&[row("a", "one", 2.0), row("a", "two", 0.5)]);
+        assert!(elsewhere.contains("## one\n\n1 rows, 0 below"), "{elsewhere}");
+        assert!(elsewhere.contains("## two\n\n1 rows, 1 below"), "{elsewhere}");
+        let mut threads = row("a", "one", 2.0);
+        threads.threads += 1;
+        assert!(page(&[row("a", "one", 2.0), threads]).contains("2 rows, 0 below"));
     }
 }

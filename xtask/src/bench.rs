@@ -118,15 +118,13 @@ fn page(rows: &[Measured]) -> String {
         "# Beside other libraries\n\n`cargo xtask bench --peers` made this page from `{STORED}`, which has every turn: ours and theirs one after the other, medians over \
          the turns. A turn during which other programs used more than a tenth of a core does not count. Ratio: our rate over theirs, above 1 we are faster. Over the limit: our time over that of what could not be \
          done without (the bare product, reading, random bits), measured in the same turn; where a row has several limits, over their sum. \
-         Ours includes exact noise from a cryptographic generator, where the row does not say otherwise.\n"
+         Below 1 that measure is no limit there: a plain loop need not use all that the processor has. A release of ours includes exact noise from a cryptographic generator.\n\n"
     );
     for processor in processors {
         let here: Vec<&&Measured> = last.iter().filter(|m| split(m).0 == processor).collect();
         let below = here.iter().filter(|m| m.ratio < 1.0).count();
-        page += &format!(
-            "\n## {processor}\n\n{} rows, {below} below the other library.\n\n",
-            here.len()
-        );
+        page +=
+            &format!("## {processor}\n\n{} rows, {below} below the other library.\n\n", here.len());
         let heads = [
             "what",
             "other library",

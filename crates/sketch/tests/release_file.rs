@@ -104,6 +104,12 @@ fn streaming_gives_the_bits_of_one_release() {
     let bytes = std::fs::read(&path).unwrap();
     let numbers = n * k;
     assert!(bytes == encode(&whole, Element::Compact).unwrap() && bytes.len() < numbers + 4096);
+    // No rows, in every form.
+    let none = m.release(RowsView::f64(0, d, &[]).unwrap(), &mut rng).unwrap();
+    for element in [Element::F64, Element::F32, Element::Compact] {
+        ReleaseWriter::create(&path, &m, element, &mut rng).unwrap().finish().unwrap();
+        assert!(std::fs::read(&path).unwrap() == encode(&none, element).unwrap(), "{element:?}");
+    }
     // In memory, in the same portions and in others.
     for portion in [700, 4096, n] {
         let mut rng = NoiseRng::deterministic_not_private(8);

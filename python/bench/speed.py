@@ -96,7 +96,7 @@ def compared(twin, n, d, k, repetitions):
 
 def main():
     twin, *numbers = sys.argv[1:]
-    n, d, k, repetitions = [int(x) for x in numbers] + [20_000, 512, 128, 15][len(numbers) :]
+    n, d, k, repetitions = [int(x) for x in numbers] + [20_000, 512, 128, 101][len(numbers) :]
     print(f"{n} x {d} doubles to {k}, {repetitions} pairs")
     print("| task | from | Python, ms | Rust, ms | Rust / Python, clock | processor |")
     print("| --- | --- | --- | --- | --- | --- |")

@@ -2,7 +2,7 @@
 The compiled part: JSON texts, arrays and exceptions cross here. Use `dps` itself.
 """
 
-from _typeshed import SupportsGetItem
+from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
@@ -149,7 +149,7 @@ class Release:
         """
         A squared distance from all scales, weighted for the distance that is expected.
         """
-    def search(self, /, top: SupportsIndex, queries: Release | None = None, rows: SupportsGetItem[int, SupportsIndex] | None = None, score: str = "cosine") -> tuple[Any, Any]:
+    def search(self, /, top: SupportsIndex, queries: Release | None = None, rows: Incomplete | None = None, score: str = "cosine") -> tuple[Any, Any]:
         """
         The best rows for each query: their numbers and their scores.
         """

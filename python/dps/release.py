@@ -486,11 +486,11 @@ class Release:
         return _html(self)
 
 
-def _places(rows: Iterable[Any]) -> list[int]:
+def _places(rows: Iterable[Any]) -> np.ndarray:
     """Numbers of rows: a mask, or a fraction, is none."""
     places: list[Any]
-    if isinstance(rows, range) and all(0 <= end < 2**64 for end in (*rows[:1], *rows[-1:])):
-        return list(rows)
+    if isinstance(rows, range) and len(rows) > 1 and all(0 <= rows[i] < 2**63 for i in (0, -1)):
+        return (rows[0] + rows.step * np.arange(len(rows))).astype(np.uint64)
     if isinstance(rows, np.ndarray) and rows.dtype.kind in "biu":
         places = rows.tolist()
     else:  # Spans of time and dates would come out of `tolist` as whole numbers.
@@ -498,10 +498,10 @@ def _places(rows: Iterable[Any]) -> list[int]:
     kinds = set(map(type, places))
     if kinds & {bool, np.bool_}:
         raise TypeError("rows are numbers of rows and no mask: numpy.flatnonzero(mask) are")
-    if kinds == {int} and 0 <= min(places) and max(places) < 2**64:
-        return places
-    # One by one, where one is to be refused or made a number.
-    return [whole("rows", place) for place in places]
+    if not (kinds == {int} and 0 <= min(places) and max(places) < 2**64):
+        # One by one, where one is to be refused or made a number.
+        places = [whole("rows", place) for place in places]
+    return np.array(places, dtype=np.uint64)
 
 
 def _html(release: Release) -> str:

@@ -127,6 +127,9 @@ impl Best {
 
     /// Those of more queries.
     pub(crate) fn extend<S: Copy + Into<f64>>(&mut self, found: &Neighbours<S>) {
+        let hits = (0..found.n()).map(|query| found.indices(query).len()).sum();
+        self.rows.reserve(hits);
+        self.scores.reserve(hits);
         for query in 0..found.n() {
             let rows = found.indices(query).iter().map(|&row| i64::from(row));
             self.add(rows, found.scores(query).iter().map(|&score| score.into()));

@@ -10,7 +10,7 @@ use dp_core::{SquaredNorm, release::Release as Certified};
 use linalg_dp::analysis::{self, Moments, Regression};
 use linalg_dp::any::{AnyRelease, Values};
 use linalg_dp::covariance::PrivateCovariance;
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -316,12 +316,17 @@ impl Release {
         py: Python<'py>,
         top: usize,
         queries: Option<&Self>,
-        rows: Option<Vec<usize>>,
+        rows: Option<PyReadonlyArray1<'py, u64>>,
         score: &str,
     ) -> Result<Found<'py>> {
         let items = self.any("a search")?;
         let asked = queries.map(|queries| queries.any("a search")).transpose()?;
-        search(py, (items, asked), (top, rows), score)?.ok_or_else(|| self.cannot("a search"))
+        let places = |rows: PyReadonlyArray1<'_, u64>| -> Vec<usize> {
+            // Beyond what a machine can count is beyond every release.
+            rows.as_array().iter().map(|&row| usize::try_from(row).unwrap_or(usize::MAX)).collect()
+        };
+        search(py, (items, asked), (top, rows.map(places)), score)?
+            .ok_or_else(|| self.cannot("a search"))
     }
 
     /// The same for rows (as `dps._rows.prepared` returns them) or sets that were never released.

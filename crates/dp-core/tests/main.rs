@@ -8,6 +8,7 @@ mod certificates;
 mod support;
 
 mod accounting;
+mod accounting_edges;
 mod accounting_safe;
 mod adjacency;
 mod certificate;

@@ -1,4 +1,4 @@
-//! Which modules are changed, and which tests are asked.
+//! Which modules are changed, and of which packages.
 
 /// Modules whose results are counted together.
 pub(super) struct Group {
@@ -6,9 +6,6 @@ pub(super) struct Group {
     pub(super) package: &'static str,
     pub(super) files: &'static [&'static str],
 }
-
-/// The tests of a package that are asked.
-pub(super) const TESTS: [&str; 3] = ["--lib", "--test", "suite"];
 
 pub(super) const GROUPS: [Group; 7] = [
     Group { name: "calibrate", package: "dp-core", files: &["crates/dp-core/src/calibrate/*.rs"] },

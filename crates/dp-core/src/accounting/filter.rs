@@ -147,3 +147,36 @@ impl Filter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Profile, RowChange};
+    use crate::{NoiseScale, NormBound};
+
+    /// By Renyi divergences half of delta may be set aside: what is set aside beyond it is told, or else the epsilon.
+    #[test]
+    fn what_is_set_aside_beyond_half_of_delta_is_told() {
+        let limit = Budget::new(1.0, 1e-6).unwrap();
+        let check = |profile: Profile, times: u64| {
+            let event = Event::once(profile);
+            let expense = Expense { event: &event, times, budget: limit, beyond: Delta::ZERO };
+            match (Filter { limit, rule: FilterRule::Renyi }).check([expense].into_iter()) {
+                Err(Error::BudgetExceeded { would_spend, .. }) => would_spend,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (bound, scale) = (NormBound::new(1.0).unwrap(), NoiseScale::new(1.5).unwrap());
+        let wishart =
+            Profile::Wishart { dim: 5, dof: 400, bound, scale, change: RowChange::AddRemove };
+        let told = check(wishart.clone(), 1 << 14);
+        let mut orders = FixedOrders::new(limit);
+        orders.add(&Event::once(wishart), 16384.0).unwrap();
+        let aside = orders.epsilon().1;
+        assert!(aside > 1e-6, "{aside}");
+        assert!((told.delta.get() / (aside + 5e-7) - 1.0).abs() < 1e-12, "{}", told.delta);
+        let told = check(Profile::PureDp { epsilon: Epsilon::new(3.0).unwrap() }, 1);
+        assert_eq!(told.delta.get(), 1e-6);
+        assert!(told.epsilon.get() > 1.0, "{}", told.epsilon);
+    }
+}

@@ -39,6 +39,8 @@ mod kov;
 mod ledger;
 mod part;
 mod renyi;
+#[cfg(test)]
+mod tests;
 
 pub use crate::profile::Event;
 pub use crate::profile::pld::{self, Bracket, Pld, Width};

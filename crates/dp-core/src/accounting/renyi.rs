@@ -136,3 +136,34 @@ pub(super) fn unsupported(method: &'static str, delta: Delta) -> Error {
             .into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::RowChange;
+    use crate::{L2Sensitivity, NoiseScale, NormBound};
+
+    /// Divergences and what is set aside, of one run and of a thousand, are rounded up.
+    #[test]
+    fn fixed_orders_count_from_above() {
+        let limit = Budget::new(1.0, 1e-6).unwrap();
+        let (bound, scale) = (NormBound::new(1.0).unwrap(), NoiseScale::new(1.5).unwrap());
+        let wishart =
+            Profile::Wishart { dim: 5, dof: 400, bound, scale, change: RowChange::AddRemove };
+        let sensitivity = L2Sensitivity::new(40.0).unwrap();
+        let gaussian = Profile::Gaussian { sensitivity, sigma: NoiseScale::new(1.0).unwrap() };
+        for times in [1.0, 1000.0] {
+            let mut orders = FixedOrders::new(limit);
+            orders.add(&Event::once(wishart.clone()), times).unwrap();
+            let aside = orders.epsilon().1 / orders.spent[0].mass.max(orders.spent[1].mass) - 1.0;
+            assert!(aside > 0.9e-12 && aside < 1e-11, "{aside:e}");
+            let mut orders = FixedOrders::new(limit);
+            orders.add(&Event::once(gaussian.clone()), times).unwrap();
+            let exactly = |s: &f64| convert(800.0 * times * (1.0 + s), *s, part(limit));
+            let exactly = orders.s.iter().map(exactly).fold(f64::INFINITY, f64::min);
+            let above = orders.epsilon().0 / exactly - 1.0;
+            assert!(above > 0.5e-12 && above < 1e-10, "{above:e}");
+            assert_eq!(orders.epsilon().1, 0.0);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A copy of the workspace: mutants are written into files, and not into the user's.
+
+use super::results::Outcome;
+use serde_json::Value;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The tool that lists mutants.
+const TOOL: (&str, &str) = ("cargo-mutants", "27.1.0");
+
+/// The tests of a package that are asked.
+const TESTS: [&str; 3] = ["--lib", "--test", "suite"];
+
+/// An error of the compiler.
+pub(super) struct Fault {
+    pub(super) code: String,
+    pub(super) file: String,
+    /// Counted from one.
+    pub(super) lines: Range<usize>,
+    pub(super) text: String,
+}
+
+pub(super) struct Copy {
+    tools: PathBuf,
+    pub(super) folder: PathBuf,
+}
+
+impl Copy {
+    /// What git has of the workspace, and the tool, fetched where it is not there.
+    pub(super) fn new(root: &Path, target: &Path) -> Outcome<Self> {
+        let (tools, folder) = (target.join("tools"), target.join("mutants"));
+        std::fs::create_dir_all(&folder)?;
+        let (name, version) = TOOL;
+        let program = tools.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        let copy = Self { tools: program, folder };
+        if !copy.tools.exists() {
+            let wanted = format!("{name}@{version}");
+            let mut command = Command::new("cargo");
+            command.args(["install", "--locked", &wanted, "--root"]).arg(&tools);
+            if !command.status()?.success() {
+                return Err(format!("{wanted} cannot be installed").into());
+            }
+        }
+        let tree = copy.tree();
+        if tree.exists() {
+            std::fs::remove_dir_all(&tree)?;
+        }
+        let place = tree.to_string_lossy();
+        for arguments in [
+            &["worktree", "prune"][..],
+            &["worktree", "add", "--force", "--detach", &place, "HEAD"],
+        ] {
+            let mut command = Command::new("git");
+            if !command.current_dir(root).args(arguments).stdout(Stdio::null()).status()?.success()
+            {
+                return Err(format!("git {} failed", arguments.join(" ")).into());
+            }
+        }
+        Ok(copy)
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+
+    pub(super) fn read(&self, file: &str) -> Outcome<String> {
+        Ok(std::fs::read_to_string(self.tree().join(file))?)
+    }
+
+    /// Writes a file, unless it is that already: what has not changed is not built again.
+    pub(super) fn write(&self, file: &str, text: &str) -> Outcome<()> {
+        if self.read(file)? != text {
+            std::fs::write(self.tree().join(file), text)?;
+        }
+        Ok(())
+    }
+
+    /// The mutants of some files of a package.
+    pub(super) fn listed(&self, package: &str, files: &[&str]) -> Outcome<Vec<Value>> {
+        let mut command = Command::new(&self.tools);
+        command.args(["mutants", "--no-config", "--list", "--json", "--package", package]);
+        for file in files {
+            command.args(["--file", file]);
+        }
+        Ok(serde_json::from_slice(&command.current_dir(self.tree()).output()?.stdout)?)
+    }
+
+    /// What cargo says of a package, a message a line.
+    fn cargo(&self, arguments: &[&str], package: &str) -> Outcome<(bool, Vec<Value>)> {
+        let mut command = Command::new("cargo");
+        command.args(arguments).args(["--message-format", "json", "--package", package]);
+        command.current_dir(self.tree()).env("CARGO_TARGET_DIR", self.folder.join("build"));
+        let output =
+            command.env("RUSTFLAGS", "--cap-lints allow").stderr(Stdio::null()).output()?;
+        let lines = String::from_utf8(output.stdout)?;
+        let messages = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        Ok((output.status.success(), messages))
+    }
+
+    /// Why the library of a package does not compile: nothing where it does.
+    pub(super) fn faults(&self, package: &str) -> Outcome<Vec<Fault>> {
+        let (compiles, messages) =
+            self.cargo(&["check", "--profile", "mutants", "--lib"], package)?;
+        if compiles {
+            return Ok(Vec::new());
+        }
+        let mut faults = Vec::new();
+        for message in messages.iter().map(|message| &message["message"]) {
+            if message["level"] != "error" {
+                continue;
+            }
+            for span in message["spans"].as_array().into_iter().flatten() {
+                if span["is_primary"] != true {
+                    continue;
+                }
+                // Of what a macro wrote, the place where it was called.
+                let mut span = span;
+                while span["expansion"].is_object() {
+                    span = &span["expansion"]["span"];
+                }
+                let line = |key: &str| span[key].as_u64().unwrap_or(1) as usize;
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                faults.push(Fault {
+                    code: text(&message["code"]["code"]),
+                    file: text(&span["file_name"]),
+                    lines: line("line_start")..line("line_end") + 1,
+                    text: text(&message["rendered"]),
+                });
+            }
+        }
+        match faults.is_empty() {
+            true => {
+                Err(format!("{package} does not compile, and no line is said to be why").into())
+            }
+            false => Ok(faults),
+        }
+    }
+
+    /// Builds the tests of a package: the programs, and where they run.
+    pub(super) fn programs(&self, package: &str) -> Outcome<Vec<(PathBuf, PathBuf)>> {
+        let arguments = [&["test", "--profile", "mutants", "--no-run"][..], &TESTS].concat();
+        let (built, messages) = self.cargo(&arguments, package)?;
+        if !built {
+            return Err(format!("tests of {package} cannot be built").into());
+        }
+        let mut programs = Vec::new();
+        for message in messages {
+            let [program, manifest] =
+                ["executable", "manifest_path"].map(|key| message[key].as_str());
+            if let (Some(program), Some(manifest)) = (program, manifest) {
+                let folder = Path::new(manifest).parent().ok_or("a manifest at the root")?;
+                programs.push((program.into(), folder.to_owned()));
+            }
+        }
+        Ok(programs)
+    }
+}

@@ -99,6 +99,21 @@ impl Bernoulli {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whole words take a word each, and no bit more.
+    #[test]
+    fn whole_words_are_flipped_as_they_are_filled() {
+        let law = Bernoulli::new(Probability::new(0.3).unwrap());
+        let stream = || NoiseRng::deterministic_not_private(98).stream();
+        for words in [0, 1, 2, 5] {
+            let (mut filled, mut flipped) = (vec![0; words], vec![u64::MAX; words]);
+            let (mut one, mut other) = (stream(), stream());
+            law.fill_words(&mut one, &mut filled);
+            law.flip_packed(&mut other, &mut flipped, 64 * words);
+            assert!(filled.iter().zip(&flipped).all(|(a, b)| *a == !b), "{words}");
+            assert_eq!(one.next_u64(), other.next_u64());
+        }
+    }
     use crate::noise::NoiseRng;
 
     fn stream(seed: u64) -> NoiseStream {

@@ -260,6 +260,18 @@ mod tests {
     use crate::noise::NoiseRng;
 
     #[test]
+    fn a_block_is_drawn_number_by_number() {
+        let law = DiscreteLaplace::new(LaplaceScale::new(40.0).unwrap()).unwrap();
+        let stream = || NoiseRng::deterministic_not_private(99).stream();
+        let mut block = [5, -7, i64::MAX, i64::MIN, 0];
+        let (before, mut one) = (block, stream());
+        law.add_block(&mut stream(), &mut block);
+        let sums = before.map(|x| x.wrapping_add(law.sample(&mut one)));
+        assert_eq!(block, sums);
+        assert_ne!(block, before);
+    }
+
+    #[test]
     fn the_interval_around_gamma_holds_the_exact_fraction() {
         let mut pick = NoiseRng::deterministic_not_private(46).stream();
         for sigma in [0.4, 1.0, 3.7, 20.0, 1e5 / 3.0, 9e11] {

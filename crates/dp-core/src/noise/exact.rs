@@ -122,6 +122,44 @@ mod tests {
         NoiseRng::deterministic_not_private(seed).stream()
     }
 
+    /// Of three quarters of all words each third is as likely: where the low halves are few the ones that are counted once
+    /// too often are as many as the others.
+    #[test]
+    fn numbers_below_are_equally_likely() {
+        let mut stream = stream(43);
+        let mut counts = [0; 3];
+        for _ in 0..30_000 {
+            counts[(below(&mut stream, 3 << 62) % 3) as usize] += 1;
+        }
+        // Six deviations of 82.
+        assert!(counts.iter().all(|n: &i32| (n - 10_000).abs() < 490), "{counts:?}");
+    }
+
+    /// Where the interval does not decide the fraction does, digit by digit.
+    #[test]
+    fn close_comparisons_are_decided_by_the_fraction() {
+        for seed in 0..64 {
+            let mut twin = stream(seed);
+            let (word, next) = (twin.next_u64(), twin.next_u64());
+            let end = (word as f64 + 1.0) / TWO_64;
+            let mut asked = false;
+            // An end that the word may or may not reach.
+            bernoulli_between(&mut stream(seed), (end, 1.0), || {
+                asked = true;
+                (UBig::ONE, UBig::from(2u8))
+            });
+            assert!(asked, "{seed}");
+            // x = (word + 1/2) 2^-64, and (word + 1/2 + 2^-64) 2^-64.
+            for more in [0u64, 1] {
+                let num = (((UBig::from(word) << 1) + 1u8) << 63) + UBig::from(more);
+                let found = bernoulli_between(&mut stream(seed), (0.0, 1.0), || {
+                    (num.clone(), UBig::ONE << 128)
+                });
+                assert_eq!(found, next < (1 << 63) + more, "{seed}");
+            }
+        }
+    }
+
     #[test]
     fn ratios_agree_with_exact_integers_bit_for_bit() {
         let (mut fast, mut slow, mut pick) = (stream(41), stream(41), stream(42));

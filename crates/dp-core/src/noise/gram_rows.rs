@@ -142,3 +142,32 @@ impl Work for Block<'_> {
 pub(super) fn rows_per_stream(dim: usize) -> usize {
     (VALUES_PER_STREAM / (2 * dim).max(1)).max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_rows_share_a_stream_as_take_4096_samples() {
+        for (dim, rows) in
+            [(0, 4096), (1, 2048), (3, 682), (512, 4), (2047, 1), (2048, 1), (5000, 1)]
+        {
+            assert_eq!(rows_per_stream(dim), rows, "{dim}");
+        }
+    }
+
+    /// The last stream draws the rows that are left.
+    #[test]
+    fn every_row_is_drawn_once() {
+        let dim = 100;
+        let mut totals = vec![0; dim * dim];
+        (0..dim).for_each(|i| totals[i * dim + i] = 1 << 40);
+        let target = Target { dim, totals: &totals, exponent: -40, lift: 1.0 };
+        for rows in [1, 19, 20, 21, 45] {
+            let law = GramRows::new(rows, NoiseScale::new(1.0).unwrap()).unwrap();
+            let streams = NoiseRng::deterministic_not_private(100).reserve(3).collect::<Vec<_>>();
+            let streams = streams.into_iter().take(rows.div_ceil(20)).collect();
+            assert_eq!(law.steps(Path::Fast, streams, target).unwrap().len(), rows * dim);
+        }
+    }
+}

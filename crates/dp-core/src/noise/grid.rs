@@ -191,3 +191,24 @@ impl From<Grid> for i32 {
         grid.exponent
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_rounded_lies_on_the_grid() {
+        for exponent in [-30, 0, 30, 200] {
+            let grid = Grid::new(exponent).unwrap();
+            let g = grid.spacing();
+            for steps in [0.0, 0.3, 0.5, 1.5, 2.5, 1e6 + 0.25, 2f64.powi(51) + 0.5, 2f64.powi(60)] {
+                let found = grid.round(steps * g) / g;
+                assert_eq!(found, steps.round_ties_even(), "{exponent}: {steps}");
+                assert_eq!(grid.round(-steps * g), 0.0 - found * g);
+            }
+        }
+        // A number far beyond the spacing, and not yet on the grid.
+        let coarse = Grid::new(30).unwrap();
+        assert_eq!(coarse.round(2f64.powi(60) + 2f64.powi(8)), 2f64.powi(60));
+    }
+}

@@ -185,3 +185,51 @@ impl Work for Floats<'_> {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::NoiseRng;
+    use crate::noise::ziv::watched::stated;
+
+    /// The bounds of `docs/proofs/exact-rounding.md`, term by term.
+    #[test]
+    fn a_vector_states_its_errors() {
+        let grid = Grid::new(-20).unwrap();
+        for (i, direction) in
+            [vec![1], vec![3, -4, 12], vec![1, 0, -(1 << 40)], vec![7; 9], vec![1 << 30; 40]]
+                .into_iter()
+                .enumerate()
+        {
+            let stream = NoiseRng::deterministic_not_private(94 + i as u64).stream();
+            let (d, source) = (direction.len(), Source::new(stream, direction.len() + 1));
+            let law = HalfSpaceNormal::new(0.3, grid).unwrap();
+            stated();
+            let lean = law.lean(&source, &direction);
+            widest(Floats { of: &lean, path: Path::Watched });
+            let said = stated();
+            assert_eq!(said.len(), d);
+            let normals = Normals::new();
+            let g: Vec<f64> = (0..d).map(|j| normals.approximate(&source, j as u64)).collect();
+            let x: Vec<f64> = direction.iter().map(|x| *x as f64).collect();
+            let (alpha, e_alpha) = lean.along.approximate(&normals, &source, d as u64);
+            let square: f64 = x.iter().map(|x| x * x).sum();
+            let norm = square.sqrt();
+            let product: f64 = g.iter().zip(&x).map(|(g, x)| g * x).sum();
+            let (length, sum) = (
+                g.iter().map(|g| g * g).sum::<f64>().sqrt(),
+                x.iter().map(|x| x.abs()).sum::<f64>(),
+            );
+            let beta = alpha / norm - product / square;
+            let e_beta = e_alpha / norm
+                + (ETA * sum + dot_error(d) * length * norm) / square
+                + (2.0 * dot_error(d) + 6.0 * U) * (alpha.abs() / norm + product.abs() / square);
+            for ([_, said], (g, x)) in said.iter().zip(g.iter().zip(&x)) {
+                let v = g + beta * x;
+                let least = ETA + x.abs() * (e_beta + U * beta.abs()) + 2.0 * U * v.abs();
+                let (said, least) = (said * grid.spacing(), least);
+                assert!((said / least - 1.0).abs() < 1e-9, "{d}: {said:e}, {least:e}");
+            }
+        }
+    }
+}

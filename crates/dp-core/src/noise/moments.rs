@@ -79,6 +79,23 @@ mod tests {
     use crate::noise::Grid;
     use crate::quantity::NoiseScale;
 
+    /// Of a staircase by the definition, in steps of the grid.
+    #[test]
+    fn a_staircase_has_its_mean_absolute_value() {
+        let (epsilon, grid) =
+            (crate::quantity::Epsilon::new(0.7).unwrap(), Grid::new(-14).unwrap());
+        let law = NoiseLaw::Staircase { epsilon, width: 3000, inner: 1100, grid };
+        let (mut sum, mut all) = (0.0, 0.0);
+        for x in 0..200_000u64 {
+            let level = if x < 1100 { 0 } else { (x - 1100) / 3000 + 1 };
+            let weight = (-0.7 * level as f64).exp() * if x == 0 { 1.0 } else { 2.0 };
+            (sum, all) = (sum + weight * x as f64, all + weight);
+        }
+        let expected = sum / all * grid.spacing();
+        let found = law.mean_absolute().unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found}, {expected}");
+    }
+
     #[test]
     fn moments_are_those_of_the_laws() {
         let (sigma, scale) = (NoiseScale::new(1.5).unwrap(), LaplaceScale::new(1.5).unwrap());

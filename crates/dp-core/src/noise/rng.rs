@@ -300,6 +300,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_weaker_of_two_generators_is_stated() {
+        use GeneratorKind::{
+            DeterministicNotPrivate, OsChacha12, ReleaseKeyChacha12, ReleaseKeyPart,
+        };
+        let strongest_first =
+            [OsChacha12, ReleaseKeyChacha12, ReleaseKeyPart, DeterministicNotPrivate];
+        for (i, a) in strongest_first.into_iter().enumerate() {
+            for (j, b) in strongest_first.into_iter().enumerate() {
+                assert_eq!(a.weaker(b), strongest_first[i.max(j)], "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
     fn long_runs_are_the_words_one_by_one() {
         let key = NoiseRng::deterministic_not_private(0x0123_4567_89ab_cdef).key;
         for nonce in [0, 4] {

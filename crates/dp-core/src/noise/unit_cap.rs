@@ -154,6 +154,34 @@ pub(crate) fn cap_epsilon(threshold: f64, inside: Probability) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::NoiseRng;
+
+    #[test]
+    fn the_side_is_decided_by_the_words_of_one_sample() {
+        let stream = NoiseRng::deterministic_not_private(102).stream();
+        let source = Source::new(stream, 3);
+        let mut words = Words { source: &source, sample: 2, next: 0 };
+        for index in 0..4 {
+            assert_eq!(words.try_next_u64().unwrap(), source.word(2, index));
+        }
+        assert_eq!(words.try_next_u32().unwrap(), (source.word(2, 4) >> 32) as u32);
+    }
+
+    /// What is drawn is the vector that the source defines.
+    #[test]
+    fn a_vector_is_drawn_around_its_direction() {
+        let law = UnitCap::of_epsilon(Epsilon::new(16.0).unwrap()).unwrap();
+        let stream = || NoiseRng::deterministic_not_private(103).stream();
+        for direction in [vec![1], vec![-3], vec![3, -4, 12, 0, 5]] {
+            let drawn = law.draw(stream(), &direction).unwrap();
+            let source = Source::new(stream(), direction.len() + 2);
+            assert_eq!(drawn, law.lean(&source, &direction).draw());
+            assert_eq!(drawn.len(), direction.len());
+            let along: f64 = drawn.iter().zip(&direction).map(|(v, x)| v * *x as f64).sum();
+            assert!(along > 0.0, "{drawn:?}");
+        }
+        assert!(law.draw(stream(), &[0, 0]).is_err());
+    }
 
     /// Best thresholds: the published table.
     #[test]

@@ -227,3 +227,68 @@ impl Row {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::ziv::watched::stated;
+
+    /// The bounds of `docs/proofs/exact-rounding.md`, term by term.
+    #[test]
+    fn entries_state_their_errors() {
+        for (dim, dof, size, exponent) in [
+            (1, 1, 1.0, -30),
+            (2, 2, 0.3, -40),
+            (7, 1 << 40, 1.0, -16),
+            (5, 60, 1e9, 0),
+            (6, 45, 1e-3, -30),
+        ] {
+            let (scale, grid) = (NoiseScale::new(size).unwrap(), Grid::new(exponent).unwrap());
+            let law = WishartNoise::new(dim, dof, scale).unwrap().on(grid);
+            let streams =
+                || NoiseRng::deterministic_not_private(95).reserve(dim as u64).collect::<Vec<_>>();
+            let normals = Normals::new();
+            let rows: Vec<Row> = streams()
+                .into_iter()
+                .enumerate()
+                .map(|(i, stream)| Row::draw(Path::Fast, &normals, stream, i, dof - i as u64))
+                .collect();
+            let per_step = size / grid.spacing();
+            let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            let said = one.install(|| {
+                stated();
+                law.steps(Path::Watched, streams(), &vec![0; dim * dim], exponent);
+                stated()
+            });
+            let mut said = said.into_iter();
+            for (i, a) in rows.iter().enumerate() {
+                for (j, b) in rows[..=i].iter().enumerate() {
+                    let sum = |row: &Row| row.rounded.iter().map(|x| x.abs()).sum::<f64>();
+                    let norm = |row: &Row| row.rounded.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    let product: f64 = (0..=j).map(|k| a.rounded[k] * b.rounded[k]).sum();
+                    let e = b.last_error;
+                    let least = ETA * (sum(a) + sum(b) + j as f64 * ETA)
+                        + e * (2.0 * a.rounded[j].abs() + e + ETA)
+                        + dot_error(j + 1) * norm(a) * norm(b);
+                    let least = per_step * least + 4.0 * U * (per_step * product.abs() + 1.0);
+                    let [x, found] = said.next().unwrap();
+                    assert!((x / (per_step * product) - 1.0).abs() < 1e-9);
+                    assert!((found / least - 1.0).abs() < 1e-9, "{i} {j}: {found:e}, {least:e}");
+                }
+            }
+            assert!(said.next().is_none());
+        }
+    }
+
+    /// However fine or coarse the unit, if the grid is about the noise's size.
+    #[test]
+    fn grids_are_about_the_size_of_the_noise() {
+        let mut rng = NoiseRng::deterministic_not_private(96);
+        let mut of = |size: f64, exponent: i32| {
+            let law = WishartNoise::new(2, 4, NoiseScale::new(size).unwrap()).unwrap();
+            law.on(Grid::new(exponent).unwrap()).draw(&mut rng).is_ok()
+        };
+        assert!(of(1.0, 0) && of(2f64.powi(50), 45) && of(2f64.powi(-50), -60));
+        assert!(of(1.0, -58) && !of(1.0, -60) && of(1.0, 60) && !of(1.0, 62));
+    }
+}

@@ -119,6 +119,23 @@ fn pi(bits: usize) -> Enclosure {
 mod tests {
     use super::*;
 
+    /// `floor(pi 2^256)` by another language; at fewer bits its first digits, and one more.
+    #[test]
+    fn pi_and_its_root_lie_within() {
+        let digits = "3243f6a8885a308d313198a2e03707344a4093822299f31d0082efa98ec4e6c89";
+        let known = UBig::from_str_radix(digits, 16).unwrap();
+        for bits in 1..=224 {
+            let (found, below) = (pi(bits), &known >> (256 - bits));
+            assert!(found.low <= below && &below + 1u8 <= found.high, "{bits}");
+            assert!(&found.high - &found.low <= UBig::from(2u8), "{bits}");
+            // c^2 pi = 2 lies between what the ends give.
+            let c = root_two_over_pi(bits);
+            let two = UBig::from(2u8) << (3 * bits);
+            assert!(&c.low * &c.low * &below <= two, "{bits}");
+            assert!(&c.high * &c.high * (&below + 1u8) >= two, "{bits}");
+        }
+    }
+
     /// At every precision, the coarse ones too, in which each unit counts: what is finer lies within.
     #[test]
     fn coarse_enclosures_hold_the_fine_ones() {

@@ -234,3 +234,22 @@ pub(in crate::noise) fn quantile_guess(tail: Tail, v: f64) -> f64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::NoiseRng;
+
+    /// What is known of V is one unit wide in its last bit, at every precision.
+    #[test]
+    fn what_is_known_of_a_uniform_is_as_wide_as_its_last_bit() {
+        let mut source = NoiseRng::deterministic_not_private(101).stream();
+        let value = Zeroizing::new(UBig::from(0x1234_5678_9abc_def0u64));
+        let v = LazyUniform { value, bits: 127, source: &mut source };
+        for bits in [64, 126, 127, 128, 200] {
+            let Enclosure { low, high } = v.enclose(bits);
+            let width = UBig::ONE << bits.saturating_sub(127);
+            assert_eq!(high - low, width, "{bits}");
+        }
+    }
+}

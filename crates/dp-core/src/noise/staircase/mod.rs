@@ -161,3 +161,26 @@ impl core::fmt::Display for StaircaseScale {
 }
 
 impl Scale for StaircaseScale {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `Pr[x]` is proportional to `e^(-epsilon q)`, q = 0 for fewer than `inner` steps and one more for every `width` from there on.
+    #[test]
+    fn noises_are_as_likely_as_their_steps() {
+        let epsilon = Epsilon::new(0.5).unwrap();
+        for (width, inner, exponent) in [(3000, 1100, -3), (1 << 20, 1 << 19, 5), (5000, 1, 0)] {
+            let shape = Shape::new(epsilon, width, inner).unwrap();
+            let noise = StaircaseNoise::new(shape, Grid::new(exponent).unwrap()).unwrap();
+            let g = 2f64.powi(exponent);
+            let steps = [0, inner - 1, inner, inner + width - 1, inner + width, inner + 7 * width];
+            for (x, level) in steps.into_iter().zip([0.0, 0.0, 1.0, 1.0, 2.0, 8.0]) {
+                for (y, other) in steps.into_iter().zip([0.0, 0.0, 1.0, 1.0, 2.0, 8.0]) {
+                    let found = noise.log_ratio(x as f64 * g, -(y as f64) * g);
+                    assert_eq!(found, 0.5 * (other - level), "{x} {y}");
+                }
+            }
+        }
+    }
+}

@@ -251,3 +251,24 @@ fn few_draws_are_slow() {
     let noise = StaircaseNoise::new(law.shape, Grid::new(-30).unwrap());
     assert!(noise.is_ok());
 }
+
+/// `2^-46 (C + jD)`-like bounds in floating point: `AT` of a line's height, and `(11 + q epsilon) 2^-53` of its fall.
+#[test]
+fn lines_state_their_errors() {
+    for shape in [shape(4.0, 1 << 20, 9), shape(0.3, 1000, 400), shape(20.0, 1 << 40, 1)] {
+        let law = Quantiles::new(shape);
+        for q in [0u64, 1, 5, 20] {
+            for v in [0.9, 1e-3, 1e-9] {
+                let (at, slope) = law.parts(q);
+                let fall = slope * v;
+                let least =
+                    AT * at + (PRODUCT + q as f64 * shape.epsilon.get()) * 2f64.powi(-53) * fall;
+                let (_, wrong) = law.line(q, v);
+                assert!((wrong / least - 1.0).abs() < 1e-12, "{q} {v}: {wrong:e}, {least:e}");
+            }
+        }
+        // Where the first word is small nothing is known in floating point.
+        assert!(law.bracket(0.999 * TABLE_MIN).is_none() && law.bracket(0.0).is_none());
+        assert!(law.bracket(TABLE_MIN).is_some());
+    }
+}

@@ -429,3 +429,7 @@ fn exact(target: Target<'_>, guard: i64) -> Option<(Lower, Rest)> {
     let rest = target.rest(unit, |i, j| product(&l[i * d..=i * d + j], &l[j * d..=j * d + j]));
     Some((Lower { entries: Integers::Wide(l), unit }, rest))
 }
+
+#[cfg(test)]
+#[path = "factor_tests.rs"]
+mod tests;

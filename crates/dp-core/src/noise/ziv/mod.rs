@@ -10,6 +10,8 @@
 
 mod ball;
 mod bits;
+#[cfg(test)]
+mod bounds_tests;
 mod chi;
 mod factor;
 mod lanes;
@@ -17,7 +19,7 @@ mod normal;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod watched;
+pub(in crate::noise) mod watched;
 
 pub(super) use ball::Ball;
 pub(super) use bits::{Bits, Source, uniform};

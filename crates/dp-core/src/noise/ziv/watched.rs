@@ -13,6 +13,8 @@ thread_local! {
     static ONE: RefCell<Vec<[f64; 2]>> = const { RefCell::new(Vec::new()) };
     /// The same of a vector, to be settled in its order.
     static MANY: RefCell<VecDeque<[f64; 2]>> = const { RefCell::new(VecDeque::new()) };
+    /// All that was stated since this was asked last.
+    static STATED: RefCell<Vec<[f64; 2]>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Errors as shares of their bounds.
@@ -20,10 +22,12 @@ static SHARES: Mutex<Vec<f64>> = Mutex::new(Vec::new());
 
 pub(super) fn one(x: f64, error: f64) {
     ONE.with_borrow_mut(|stated| stated.push([x, error]));
+    STATED.with_borrow_mut(|stated| stated.push([x, error]));
 }
 
 pub(super) fn many(x: f64, error: f64) {
     MANY.with_borrow_mut(|stated| stated.push_back([x, error]));
+    STATED.with_borrow_mut(|stated| stated.push([x, error]));
 }
 
 /// Fails where the number lies outside of what was stated of it.
@@ -37,6 +41,11 @@ pub(super) fn hold(enclose: impl Fn(usize) -> Option<Ball>) {
         assert!(away <= error * (1.0 + 1e-12), "{x}: {away} away, {error} stated");
         SHARES.lock().unwrap().push(away / error);
     }
+}
+
+/// Numbers and bounds of their errors that this thread stated since it asked last.
+pub(in crate::noise) fn stated() -> Vec<[f64; 2]> {
+    STATED.take()
 }
 
 /// How many were held since this was asked last, and the largest share.

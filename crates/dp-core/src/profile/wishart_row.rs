@@ -133,28 +133,35 @@ mod tests {
         }
     }
 
-    /// The page takes the gap `2 (12 + 4 x) u` up.
+    /// The page takes the gap `2 (12 + 4 x) u` up. One root is rounded to a hundred times what a unit of it is, so that only
+    /// some of many epsilons show how far.
     #[test]
     fn the_gap_is_raised_by_what_it_may_be_off() {
-        let (k, x) = (1e7, 2.5_f64);
+        let k = 1e9;
         let a = 0.5 * k - 1.0;
-        let t = 0.99 * k / (1.0 + 1.0 / x.exp_m1());
-        let epsilon = a * x - 0.5 * t;
-        let this = OneRow { k, a, t };
-        // One unit less than the page's, for what this x is off.
-        let x = (epsilon + 0.5 * t) / a;
-        let gap = t / x.exp_m1() * (1.0 + (11.0 + 4.0 * x) * f64::EPSILON);
-        let (said, least) = (this.ln_delta_removed(epsilon), this.ln_mean(t, gap));
-        assert!(said >= least && said < least + 1e-9, "{said} {least}");
+        for i in 0..200 {
+            let x = 2.4 + 1e-3 * f64::from(i);
+            let t = 0.999 * k / (1.0 + 1.0 / x.exp_m1());
+            let epsilon = a * x - 0.5 * t;
+            let this = OneRow { k, a, t };
+            // One unit less than the page's, for what this x is off.
+            let x = (epsilon + 0.5 * t) / a;
+            let gap = t / x.exp_m1() * (1.0 + (11.0 + 4.0 * x) * f64::EPSILON);
+            let (said, least) = (this.ln_delta_removed(epsilon), this.ln_mean(t, gap));
+            assert!(said >= least - 1e-12 && said < least + 1e-8, "{x}: {said} {least}");
+        }
     }
 
-    /// By `e^(-c/2) (1 + c/2 - e^-x (1 + (c + t)/2))`, `c = t/(e^x - 1)`, `x = t/2 - eps` (k = 4, a = 1) to 1000 digits
+    /// By `e^(-c/2) (1 + c/2 - e^-x (1 + (c + t)/2))`, `c = t/(e^x - 1)`, `x = t/2 - eps` (k = 4, a = 1) to 300 digits
     /// (mpmath 1.3): so far out that a threshold rounded up would be seen.
     #[test]
     fn a_row_added_far_out_is_not_below_the_truth() {
-        let t = 2f64.powi(49);
-        let truth = -580_163.169_068_784_793;
-        let above = OneRow { k: 4.0, a: 1.0, t }.ln_delta_added(0.5 * t - 20.0) - truth;
-        assert!((0.0..1e-6).contains(&above), "{above:e}");
+        for (power, x, truth) in
+            [(49, 20.0, -580_163.169_068_784_793), (59, 32.0, -3_650.197_199_863_009_6)]
+        {
+            let t = 2f64.powi(power);
+            let above = OneRow { k: 4.0, a: 1.0, t }.ln_delta_added(0.5 * t - x) - truth;
+            assert!((0.0..1e-6).contains(&above), "{x}: {above:e}");
+        }
     }
 }

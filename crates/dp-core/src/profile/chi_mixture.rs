@@ -412,4 +412,47 @@ mod tests {
             assert!(said >= truth && said < 0.999 * truth, "{k} {scale}: {said}");
         }
     }
+
+    /// The theorem's bound on the lines `Im u = +-y`, with lemma 1 for the integral at `g eps`.
+    #[test]
+    fn a_step_misses_what_the_lines_say() {
+        for case in CASES {
+            let (mean, _, (z, bound), growth) = parts(case);
+            for steps in [0.5, 0.2] {
+                let step = steps / growth.sqrt();
+                let y = (TAU / (step * growth)).atan();
+                let (g, epsilon) = (y.cos(), case.3);
+                let x = TAU / step * y;
+                let wraps = 2f64.ln() - x - (-(-x).exp()).ln_1p();
+                let modulus = (1.0 - g) * epsilon * (z + 0.5) - (mean.a + 0.5) * g.ln();
+                let above = mean.ln_missed(step, growth, z, bound) - (wraps + modulus + bound);
+                assert!((0.0..1.1).contains(&above), "{case:?} {steps}: {above}");
+            }
+        }
+    }
+
+    /// Against differences, also so far out that the logarithms have no digit left of it.
+    #[test]
+    fn the_slope_is_that_of_the_integrand() {
+        for case in CASES.into_iter().chain([(1, 1e-8, 0.0, 1.0), (3, 1e-7, 1e-7, 1.0)]) {
+            let (mean, peak, _, growth) = parts(case);
+            for by in [-2.0, -0.7, 0.0, 0.4] {
+                let (u, step) = (peak + by, 1e-4);
+                let rise = (mean.at(u + step).ln - mean.at(u - step).ln) / (2.0 * step);
+                let off = (mean.at(u).slope - rise).abs();
+                assert!(off < 1e-5 * (growth + rise.abs()), "{case:?} {by}: {off:e} {rise:e}");
+            }
+        }
+    }
+
+    /// On either side of the peak the slope has its sign within a fifth of the integrand's width.
+    #[test]
+    fn the_peak_is_known_to_a_part_of_the_width() {
+        for case in CASES.into_iter().chain([(1, 1e-8, 0.0, 1.0)]) {
+            let (mean, peak, _, growth) = parts(case);
+            let near = 0.2 / growth.sqrt();
+            assert!(mean.at(peak - near).slope > 0.0, "{case:?}");
+            assert!(mean.at(peak + near).slope < 0.0, "{case:?}");
+        }
+    }
 }

@@ -252,4 +252,22 @@ mod tests {
             assert!(profile.log_delta(Epsilon::new(0.1).unwrap()).get() > -1.0);
         }
     }
+
+    /// Of several laws nothing is known but that they are Gaussian: the profile is that of sensitivity one.
+    #[test]
+    fn several_laws_are_gaussian_and_of_sensitivity_one() {
+        let (sigma, grid) = (NoiseScale::new(3.0).unwrap(), crate::noise::Grid::new(-20).unwrap());
+        let normal = NoiseLaw::RoundedGaussian { sigma, grid };
+        let others = [NoiseLaw::None, NoiseLaw::SymmetricGaussian { sigma, grid }];
+        let given = |sensitivity: f64, laws: &[NoiseLaw]| {
+            let sensitivity = L2Sensitivity::new(sensitivity).unwrap();
+            let noise = NoiseLaw::Several { laws: laws.to_vec() };
+            Gaussian { sensitivity, sigma }.given_by(&noise, Adjacency::AnyInput).unwrap()
+        };
+        assert!(given(1.0, &[normal.clone(), normal.clone()]));
+        assert!(!given(2.0, &[normal.clone()]));
+        for other in others {
+            assert!(!given(1.0, &[normal.clone(), other]));
+        }
+    }
 }

@@ -180,4 +180,24 @@ mod tests {
             assert!(gaussian_and_pure(budget, one, Epsilon::new(pure).unwrap()).is_err());
         }
     }
+
+    /// Both laws are held against the profile: the Gaussian's sigma, and an epsilon of the staircase that is not larger.
+    #[test]
+    fn a_symmetric_gaussian_and_a_staircase_give_it() {
+        let grid = crate::noise::Grid::new(-20).unwrap();
+        let given = |sigma: f64, epsilon: f64| {
+            let sigma = NoiseScale::new(sigma).unwrap();
+            let epsilon = Epsilon::new(epsilon).unwrap();
+            let stairs = NoiseLaw::Staircase { epsilon, width: 8, inner: 3, grid };
+            let laws = vec![NoiseLaw::SymmetricGaussian { sigma, grid }, stairs];
+            let this = GaussianAndPure {
+                sensitivity: L2Sensitivity::new(0.5).unwrap(),
+                sigma: NoiseScale::new(2.0).unwrap(),
+                epsilon: Epsilon::new(0.7).unwrap(),
+            };
+            this.given_by(&NoiseLaw::Several { laws }, Adjacency::AnyInput)
+        };
+        assert!(given(2.0, 0.7).unwrap() && given(2.0, 0.3).unwrap());
+        assert!(given(1.9, 0.7).is_err() && given(2.0, 0.71).is_err());
+    }
 }

@@ -208,3 +208,60 @@ impl Kind for Group<'_> {
         Ok(false)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::PrivacyProfile;
+    use crate::quantity::{LaplaceScale, NoiseScale};
+
+    fn at(profile: &Profile, epsilon: f64) -> f64 {
+        profile.log_delta(Epsilon::new(epsilon).unwrap()).get()
+    }
+
+    /// Whole numbers that move by two in each of six steps move by twelve.
+    #[test]
+    fn steps_of_whole_numbers_add_up() {
+        let (scale, sigma) = (LaplaceScale::new(5.0).unwrap(), NoiseScale::new(5.0).unwrap());
+        let steps = Steps { each: 3, groups: 2 };
+        for one in [
+            |moves, scale, _| Profile::DiscreteLaplace { moves, scale },
+            |moves, _, sigma| Profile::DiscreteGaussian { moves, sigma },
+        ] {
+            let found = one(2, scale, sigma).for_steps(steps, Meeting::default()).unwrap();
+            assert_eq!(found, one(12, scale, sigma));
+        }
+    }
+
+    /// One row that moves three times as far moves what comes later three times as far, too.
+    #[test]
+    fn the_later_step_moves_as_often_as_the_row() {
+        let one = Profile::ChiMixtureGaussian {
+            k: 4,
+            entry_shift: L2Sensitivity::new(0.5).unwrap(),
+            sigma: NoiseScale::new(2.0).unwrap(),
+            later_mu: 0.25,
+        };
+        let meeting = Meeting { adds_up: true, ..Meeting::default() };
+        let found = one.for_steps(Steps { each: 3, groups: 1 }, meeting).unwrap();
+        let Profile::ChiMixtureGaussian { k: 4, entry_shift, later_mu, .. } = found else {
+            panic!("{found:?}")
+        };
+        let up = 1.0..1.0 + 1e-14;
+        assert!(up.contains(&(entry_shift.get() / 1.5)) && up.contains(&(later_mu / 0.75)));
+    }
+
+    /// Twice the loss, also where the probability that stands for it is next to one: more than that tells nothing, and at less
+    /// something is lost.
+    #[test]
+    fn responses_near_certainty_do_not_lose_all() {
+        for i in 0..400 {
+            let loss = 17.9 + f64::from(i) * 0.0025;
+            let keep = Probability::new(1.0 / (1.0 + (-loss).exp())).unwrap();
+            let twice = 2.0 * Bit::keeping(keep).loss;
+            let found = stronger(1, keep, 2).unwrap();
+            assert_eq!(at(&found, twice + 1.5), f64::NEG_INFINITY, "{loss}: {found:?}");
+            assert!(at(&found, twice * (1.0 - 1e-12)).is_finite(), "{loss}: {found:?}");
+        }
+    }
+}

@@ -130,3 +130,19 @@ pub fn jl_lift(
         change,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ratio comes rounded, and delta rises with it: what is said is not below that of a ratio four units larger.
+    #[test]
+    fn a_ratio_counts_as_four_units_larger() {
+        let (rows, lambda, epsilon) = (10, 0.01, 1e4);
+        let larger = lambda * (1.0 + 4.0 * f64::EPSILON);
+        let shift = 0.5 * rows as f64 * larger.ln_1p();
+        let least = ln_one_way_up(rows as f64, larger, shift, epsilon);
+        let said = ln_delta_add_remove(rows, lambda, epsilon);
+        assert!(said >= least && said < least + 1e-6, "{said} {least}");
+    }
+}

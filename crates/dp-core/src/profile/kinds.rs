@@ -318,3 +318,30 @@ pub fn covariance_sensitivity(bound: NormBound, change: RowChange) -> f64 {
         RowChange::Replace => core::f64::consts::SQRT_2 * square,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Several runs, and several steps, average over what one of them averages over.
+    #[test]
+    fn a_profile_of_another_needs_the_seed_that_the_other_needs() {
+        let sigma = NoiseScale::new(1.0).unwrap();
+        let shift = L2Sensitivity::new(1.0).unwrap();
+        let projected =
+            Profile::ChiMixtureGaussian { k: 3, entry_shift: shift, sigma, later_mu: 0.0 };
+        let hashed = Profile::BinomialMixture {
+            trials: 5,
+            probability: Probability::new(0.1).unwrap(),
+            coordinate: CoordinateProfile::Gaussian { shift, sigma },
+        };
+        let plain = Profile::Gaussian { sensitivity: shift, sigma };
+        for (profile, needs) in [(projected, true), (hashed, true), (plain, false)] {
+            let times = Profile::Repeated { profile: Box::new(profile.clone()), times: 2 };
+            let group = Profile::Group { profile: Box::new(times.clone()), size: 2 };
+            for profile in [profile, times, group] {
+                assert_eq!(profile.needs_fresh_seed(), needs, "{profile:?}");
+            }
+        }
+    }
+}

@@ -175,3 +175,66 @@ pub fn binomial_mixture_rr(
         coordinate: CoordinateProfile::RandomizedResponse { keep },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Delta;
+    use crate::numeric::ln_sum_exp;
+    use crate::quantity::{L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale};
+
+    fn mixture(trials: u64, probability: f64, coordinate: CoordinateProfile) -> Mixture {
+        Mixture { trials, probability: Probability::new(probability).unwrap(), coordinate }
+    }
+
+    fn coordinates() -> [CoordinateProfile; 4] {
+        let keep = Probability::new(0.75).unwrap();
+        let shift = L1Sensitivity::new(1.0).unwrap();
+        [
+            CoordinateProfile::Gaussian {
+                shift: L2Sensitivity::new(1.0).unwrap(),
+                sigma: NoiseScale::new(3.0).unwrap(),
+            },
+            CoordinateProfile::Laplace { shift, scale: LaplaceScale::new(5.0).unwrap() },
+            CoordinateProfile::RandomizedResponse { keep },
+            CoordinateProfile::KaryResponse { alphabet: 5, keep },
+        ]
+    }
+
+    /// Where no coordinate can differ nothing is lost.
+    #[test]
+    fn a_probability_of_zero_loses_nothing() {
+        for coordinate in coordinates() {
+            let ln = |p: f64| mixture(20, p, coordinate).ln_delta(0.5);
+            assert_eq!(ln(0.0), f64::NEG_INFINITY, "{coordinate:?}");
+            assert!(ln(1e-300).is_finite(), "{coordinate:?}");
+        }
+    }
+
+    /// Of many profiles those whose every term is a formula are asked by the likely numbers: above the sum, by what is left
+    /// out. Of few, and where nothing can differ, there is no curve.
+    #[test]
+    fn of_many_mixtures_the_likely_numbers_bound_the_sum() {
+        let near = |many| Near { delta: Delta::new(1e-6).unwrap(), many };
+        for coordinate in coordinates() {
+            let this = mixture(40, 0.1, coordinate);
+            assert!(this.curve(near(false)).is_none());
+            assert!(mixture(0, 0.1, coordinate).curve(near(true)).is_none());
+            assert!(mixture(40, 0.0, coordinate).curve(near(true)).is_none());
+            let Some(curve) = this.curve(near(true)) else {
+                let walks = matches!(
+                    coordinate,
+                    CoordinateProfile::RandomizedResponse { .. }
+                        | CoordinateProfile::KaryResponse { .. }
+                );
+                assert!(walks, "{coordinate:?}");
+                continue;
+            };
+            for epsilon in [0.1, 1.0, 3.0, 6.0] {
+                let (exact, found) = (this.ln_delta(epsilon), curve.ln_delta(epsilon));
+                let left = ln_sum_exp(exact, 1e-6f64.ln() - UNLIKELY + 2f64.ln()) + 1e-9;
+                assert!((exact - 1e-11..=left).contains(&found), "{epsilon}: {found} {exact}");
+            }
+        }
+    }
+}

@@ -60,3 +60,30 @@ impl Kind for Pure {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantity::{LaplaceScale, Probability};
+
+    /// Each noise has an epsilon in closed form, below which the profile is refused.
+    #[test]
+    fn the_epsilon_is_at_least_that_of_the_noise() {
+        let keep = |p: f64| Probability::new(p).unwrap();
+        let epsilon = Epsilon::new(0.5).unwrap();
+        for (noise, least) in [
+            (NoiseLaw::BitFlip { keep: keep(0.75) }, 3f64.ln()),
+            (NoiseLaw::BitFlip { keep: keep(0.25) }, 3f64.ln()),
+            (NoiseLaw::KaryResponse { alphabet: 5, keep: keep(0.5) }, 4f64.ln()),
+            (NoiseLaw::SmoothBitFlip { epsilon, rule: String::new() }, 0.5),
+            (NoiseLaw::DiscreteLaplace { scale: LaplaceScale::new(4.0).unwrap() }, 0.25),
+        ] {
+            let given = |epsilon: f64| {
+                let epsilon = Epsilon::new(epsilon).unwrap();
+                Pure { epsilon }.given_by(&noise, Adjacency::AnyInput)
+            };
+            assert!(given(least).unwrap() && given(2.0 * least).unwrap(), "{noise:?}");
+            assert!(given(least * (1.0 - 1e-9)).is_err(), "{noise:?}");
+        }
+    }
+}

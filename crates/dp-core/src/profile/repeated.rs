@@ -291,3 +291,39 @@ pub fn wishart_scale_repeated(
         Profile::Repeated { profile: Box::new(once), times }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::PrivacyProfile;
+
+    /// Two steps of bounded losses lose nothing from the sum of both bounds on, and else everything of one or the other.
+    #[test]
+    fn the_best_split_of_bounded_losses_is_that_of_their_sum() {
+        let (one, two) = (Upper::Bounded(5.0), Upper::Bounded(4.0));
+        let (at, ln) = best_split(&one, &two, 10.0);
+        assert_eq!(ln, f64::NEG_INFINITY);
+        assert!((5.0..=6.0).contains(&at), "{at}");
+        // A delta of one and nothing: what is said is not below that.
+        let two = Upper::Bounded(0.5);
+        let (at, ln) = best_split(&one, &two, 3.0);
+        assert!((0.0..1e-12).contains(&ln) && (0.0..=3.0).contains(&at), "{at} {ln:e}");
+        assert!(good_split(&one, &two, 3.0) >= 0.0);
+    }
+
+    /// One run is the mechanism itself, to the last bit.
+    #[test]
+    fn one_run_is_the_mechanism() {
+        let (shift, sigma) = (L2Sensitivity::new(1.0).unwrap(), NoiseScale::new(700.0).unwrap());
+        for profile in [
+            Profile::Gaussian { sensitivity: shift, sigma },
+            Profile::ChiMixtureGaussian { k: 3, entry_shift: shift, sigma, later_mu: 0.001 },
+            Profile::Zcdp { rho: 1e-6 },
+        ] {
+            let once = Profile::Repeated { profile: Box::new(profile.clone()), times: 1 };
+            for epsilon in [0.1, 0.7, 3.0].map(|e| Epsilon::new(e).unwrap()) {
+                assert_eq!(once.log_delta(epsilon), profile.log_delta(epsilon), "{profile:?}");
+            }
+        }
+    }
+}

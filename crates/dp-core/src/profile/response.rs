@@ -426,4 +426,29 @@ mod tests {
         let certain = Bit::keeping(Probability::new(1.0).unwrap());
         assert!((certain.ln_mixture(2, 0.5, 3.0) - 0.75f64.ln()).abs() < 1e-11);
     }
+
+    /// A bit of a smooth rule loses its epsilon, which is `ln(keep / (1 - keep))`.
+    #[test]
+    fn a_smooth_rule_of_the_same_epsilon_gives_the_bits() {
+        let keep = Probability::new(0.75).unwrap();
+        let given = |epsilon: f64| {
+            let epsilon = Epsilon::new(epsilon).unwrap();
+            bit_given_by(keep, &NoiseLaw::SmoothBitFlip { epsilon, rule: String::new() })
+        };
+        assert!(given(3f64.ln()).unwrap());
+        assert!(given(3f64.ln() * 1.001).is_err() && given(3f64.ln() * 0.999).is_err());
+    }
+
+    /// Letters that are kept no more often than others come are not composed.
+    #[test]
+    fn responses_that_tell_nothing_add_nothing() {
+        let keep = Probability::new(0.25).unwrap();
+        let runs = |alphabet| {
+            let profile = Profile::KaryResponse { responses: 3, alphabet, keep };
+            let event = crate::profile::Event::new(profile, 2).unwrap();
+            crate::profile::pld::Pld::new([&event]).pure_runs().unwrap()
+        };
+        assert_eq!(runs(4), []);
+        assert!((runs(5)[0].0 / (4.0f64 / 3.0).ln() - 1.0).abs() < 1e-12 && runs(5)[0].1 == 6.0);
+    }
 }

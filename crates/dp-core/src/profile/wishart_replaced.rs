@@ -207,3 +207,75 @@ impl Sum<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Degrees of freedom in three dimensions, t and epsilon.
+    const CASES: [(u64, f64, f64); 4] =
+        [(8, 0.6, 0.5), (60, 1.0, 1.0), (400, 20.0, 3.0), (3000, 40.0, 1.0)];
+
+    fn orthogonal((dof, t, epsilon): (u64, f64, f64)) -> Orthogonal {
+        Orthogonal::new(OneRow::new(3, dof, t).unwrap(), epsilon)
+    }
+
+    /// No u has an integrand that is larger by more than the steps of the search allow.
+    #[test]
+    fn the_peak_is_about_the_largest() {
+        for case in CASES {
+            let of = orthogonal(case);
+            let (_, top) = of.peak();
+            for i in 0..1000 {
+                let u = (2.0 * of.half).ln() + 0.02 * f64::from(i) / of.half.sqrt();
+                let point = of.point(u);
+                let found = point.density + point.first;
+                assert!(found <= top + 0.2, "{case:?} {i}: {found} {top}");
+            }
+        }
+    }
+
+    /// What a last row adds is above all terms from it on, taken at v = 0 where they are largest.
+    #[test]
+    fn beyond_the_last_row_lies_less_than_is_added() {
+        for case in CASES {
+            let of = orthogonal(case);
+            let (at, top) = of.peak();
+            let width = 2f64.powi(floor_log2(0.1 / of.half));
+            for direction in [1.0, -1.0] {
+                let (mut i, stride) = ((at / width).round(), (0.1 / width).ceil());
+                let total = loop {
+                    let mut sum = Sum { of: &of, top, total: 0.0, asked: 0 };
+                    if sum.row(width * i, width, direction).unwrap() {
+                        break sum.total;
+                    }
+                    i += direction * stride;
+                };
+                let term = |j: u32| {
+                    let point = of.point(width * (i + direction * f64::from(j)));
+                    (point.density + point.first - top).exp()
+                };
+                let least: f64 = (0..300).map(term).sum();
+                assert!(total >= least * (1.0 - 1e-9), "{case:?} {direction}: {total:e} {least:e}");
+            }
+        }
+    }
+
+    /// The page raises the density by 36 u of the deviance and by `2 u |s - p/2|`, seen in the mean over many places.
+    #[test]
+    fn the_density_is_raised_by_its_roundings() {
+        let unit = 0.5 * f64::EPSILON;
+        for case in CASES {
+            let of = orthogonal(case);
+            let (mut raised, mut stated) = (0.0, 0.0);
+            for i in 0..500 {
+                let u = (of.half * (200.0 + 0.037 * f64::from(i))).ln();
+                let p = u.exp();
+                let off = deviance(of.half, 0.5 * p);
+                raised += of.point(u).density - (of.constant - off);
+                stated += 36.0 * unit * off + 2.0 * unit * (of.half - 0.5 * p).abs();
+            }
+            assert!(raised >= 0.99 * stated, "{case:?}: {raised:e} {stated:e}");
+        }
+    }
+}

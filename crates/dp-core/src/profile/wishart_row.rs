@@ -114,3 +114,54 @@ impl OneRow {
         with(best, at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By `F_k(t/q) - e^eps F_k(t (1-q)/q)` to 200 digits (mpmath 1.3): also where what is not certain changes within a
+    /// hundredth of the threshold's distance from the certain point.
+    #[test]
+    fn a_row_removed_is_bounded_closely() {
+        for (a, t, epsilon, truth) in [
+            (1000.0, 1.0, 5000.0, -6_606.622_786_758_157_5),
+            (100.0, 1.0, 300.0, -433.802_206_586_726_43),
+            (200.0, 2.0, 400.0, -840.757_774_369_336_97),
+        ] {
+            let above = OneRow { k: 2.0 * a + 2.0, a, t }.ln_delta_removed(epsilon) - truth;
+            assert!((-1e-11..1e-9).contains(&above), "{a} {t} {epsilon}: {above:e}");
+        }
+    }
+
+    /// The page takes the gap `2 (12 + 4 x) u` up. One root is rounded to a hundred times what a unit of it is, so that only
+    /// some of many epsilons show how far.
+    #[test]
+    fn the_gap_is_raised_by_what_it_may_be_off() {
+        let k = 1e9;
+        let a = 0.5 * k - 1.0;
+        for i in 0..200 {
+            let x = 2.4 + 1e-3 * f64::from(i);
+            let t = 0.999 * k / (1.0 + 1.0 / x.exp_m1());
+            let epsilon = a * x - 0.5 * t;
+            let this = OneRow { k, a, t };
+            // One unit less than the page's, for what this x is off.
+            let x = (epsilon + 0.5 * t) / a;
+            let gap = t / x.exp_m1() * (1.0 + (11.0 + 4.0 * x) * f64::EPSILON);
+            let (said, least) = (this.ln_delta_removed(epsilon), this.ln_mean(t, gap));
+            assert!(said >= least - 1e-12 && said < least + 1e-8, "{x}: {said} {least}");
+        }
+    }
+
+    /// By `e^(-c/2) (1 + c/2 - e^-x (1 + (c + t)/2))`, `c = t/(e^x - 1)`, `x = t/2 - eps` (k = 4, a = 1) to 300 digits
+    /// (mpmath 1.3): so far out that a threshold rounded up would be seen.
+    #[test]
+    fn a_row_added_far_out_is_not_below_the_truth() {
+        for (power, x, truth) in
+            [(49, 20.0, -580_163.169_068_784_793), (59, 32.0, -3_650.197_199_863_009_6)]
+        {
+            let t = 2f64.powi(power);
+            let above = OneRow { k: 4.0, a: 1.0, t }.ln_delta_added(0.5 * t - x) - truth;
+            assert!((0.0..1e-6).contains(&above), "{x}: {above:e}");
+        }
+    }
+}

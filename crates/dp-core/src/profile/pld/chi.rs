@@ -179,4 +179,20 @@ mod tests {
             }
         }
     }
+
+    /// Beyond the place there is at most the mass, and a thousandth nearer to the middle there is more.
+    #[test]
+    fn quantiles_leave_as_much_as_they_say() {
+        for k in [1.0, 4.0, 300.0, 1e6] {
+            for mass in [1e-3, 1e-15, 1e-200] {
+                let (low, high) = (chi_quantile(k, mass, true), chi_quantile(k, mass, false));
+                let below = |z: f64| ln_chi_square_cdf(k, z * z);
+                let above = |z: f64| ln_chi_square_sf(k, z * z);
+                let ln = mass.ln() + 1e-9;
+                assert!(below(low) <= ln && above(high) <= ln, "{k} {mass}: {low} {high}");
+                assert!(above(0.999 * high) > ln, "{k} {mass}: {high}");
+                assert!(below(1.001 * low + 1e-12) > ln, "{k} {mass}: {low}");
+            }
+        }
+    }
 }

@@ -380,3 +380,78 @@ fn multiply(product: &mut [Complex<f64>], spectrum: &[Complex<f64>], n: u64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{cut::Cut, discretise, law::Law};
+    use super::*;
+    use crate::profile::gaussian;
+
+    const CUT: Cut = Cut { low: 1e-40, high: 1e-300, most: f64::INFINITY };
+
+    /// Of normal sums the best tilt says `-z^2/2`, whatever their variance.
+    #[test]
+    fn chernoff_of_normal_sums_is_the_square_of_the_deviations() {
+        for (mu, h, t) in [(0.1, 1e-3, 1.0), (1.0, 0.02, 0.5), (0.01, 1e-4, 3.0)] {
+            let measure = discretise::upper(&Law::Gaussian { mu }, h, CUT);
+            let parts = [(&measure, 4)];
+            let at = total(&parts, h, t);
+            for (z, side) in [(6.0, 1.0), (6.0, -1.0), (9.0, 1.0)] {
+                let x = at.mean + side * z * at.variance.sqrt();
+                let off = chernoff(&parts, h, t, at, x, side) / (-0.5 * z * z) - 1.0;
+                assert!(off.abs() < 0.02, "{mu} {z} {side}: {off}");
+            }
+        }
+    }
+
+    /// The weights beyond the middle fall by `e^-12` within the window.
+    #[test]
+    fn a_window_holds_twelve_lengths_of_the_weights() {
+        let h = 0.01;
+        let measure = discretise::upper(&Law::Gaussian { mu: 0.1 }, h, CUT);
+        for t in [0.3, 0.5, 1.0, 4.0] {
+            let parts = [(&measure, 100)];
+            let at = total(&parts, h, t);
+            let window = window(&parts, h, t, at, 1 << 22);
+            assert!(0.5 * window.size as f64 * h >= 12.0 / t, "{t}: {}", window.size);
+            assert!(window.beyond_low.max(window.beyond_high) <= OUTSIDE.exp());
+        }
+    }
+
+    /// What lies above a window that is too short counts with its largest weight: near the window's end, and beyond it, the bound
+    /// is above the profile of the Gaussian that all steps are together.
+    #[test]
+    fn what_lies_above_the_window_is_paid_for() {
+        let h = 0.05;
+        let measure = discretise::upper(&Law::Gaussian { mu: 1.0 }, h, CUT);
+        for t in [0.7, 3.0, 10.0] {
+            let sum = TiltedSum::new(&[(&measure, 4)], h, t, 64);
+            assert!(sum.beyond_high > 0.1);
+            for i in 0..100 {
+                let eps = (sum.x(0) + 0.07 * f64::from(i)).max(0.0);
+                let (truth, found) = (gaussian::ln_delta(2.0, eps).0, sum.ln_delta_above(eps));
+                assert!(found >= truth - 1e-9, "{t} {eps}: {found} {truth}");
+            }
+        }
+    }
+
+    /// Beyond the window of a sum that fits into it nothing is left but what rounding may have made: by Cauchy's inequality the
+    /// noise times the norm of the weights.
+    #[test]
+    fn the_noise_counts_with_the_norm_of_the_weights() {
+        let h = 0.02;
+        let measure = discretise::upper(&Law::Laplace { mu: 1.0 }, h, CUT);
+        for t in [1e-3, 1.0, 20.0] {
+            let sum = TiltedSum::new(&[(&measure, 5)], h, t, 1 << 20);
+            let weight = |j: usize| {
+                let y = h * j as f64;
+                ((-t * y).exp() * -(-y).exp_m1()).powi(2)
+            };
+            let norm = (1..=sum.tails.len()).map(weight).sum::<f64>().sqrt();
+            let eps = sum.x(sum.tails.len() + 1);
+            let said = sum.ln_delta_above(eps) - (sum.scale - t * eps) - sum.noise.ln();
+            let above = said - norm.ln();
+            assert!((0.0..0.5).contains(&above), "{t}: {said} {norm}");
+        }
+    }
+}

@@ -373,4 +373,20 @@ mod tests {
         s.above.p.remove(0); // every mass one step lower
         assert!(profile(&s.above, h, 1.0) < exact(&law, 1.0));
     }
+
+    /// However small losses and steps are, an atom between two grid points counts at the upper one, too.
+    #[test]
+    fn an_atom_beside_a_tiny_grid_is_not_moved_down() {
+        let h = 1e-6;
+        for by in [3.001, 3.4, 3.999] {
+            let (high, loss) = (0.3, by * h);
+            let law = Law::Response { high, low: high * f64::exp(-loss), loss };
+            let above = upper(&law, h, CUT);
+            for share in [0.1, 0.5, 0.9] {
+                let eps = (3.0 + share * (by - 3.0)) * h;
+                let truth = high * -(eps - loss).exp_m1();
+                assert!(profile(&above, h, eps) >= truth * (1.0 - 1e-9), "{by} {share}");
+            }
+        }
+    }
 }

@@ -319,3 +319,26 @@ impl Law {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tails of bits beyond both ends, by the binomial law.
+    #[test]
+    fn what_lies_outside_of_the_range_of_bits_is_rare() {
+        for (n, loss) in [(1000, 3.0), (1000, 0.01), (60, 0.7), (65_536, 1.5)] {
+            let low = 1.0 / (1.0 + f64::exp(loss));
+            let law = Law::Bits { bits: n, low, loss };
+            for mass in [1e-3, 1e-9, 1e-15] {
+                let (a, b) = law.range(mass, mass);
+                // Of f bits that are not kept the loss is (n - 2 f) loss.
+                let flips = |x: f64| (0.5 * (n as f64 - x / loss)).clamp(0.0, n as f64);
+                let (most, least) = (flips(a).floor() as u64, flips(b).ceil() as u64);
+                let below = if most >= n { 0.0 } else { ln_binomial_sf(n, low, most).exp() };
+                let above = if least == 0 { 0.0 } else { ln_binomial_cdf(n, low, least - 1).exp() };
+                assert!(below <= mass && above <= mass, "{n} {loss} {mass}: {below:e} {above:e}");
+            }
+        }
+    }
+}

@@ -121,4 +121,27 @@ mod tests {
             assert!((sum - 1.0).abs() > (-14f64).exp() || scale > 1.0, "{k} {scale}: {sum}");
         }
     }
+
+    /// With `N(y)` as on the page: some y bounds the error for this step by `e^-digits`, and none does for a step a tenth longer.
+    #[test]
+    fn the_step_is_about_the_longest_that_the_bound_allows() {
+        for (k, scale) in [(1.0, 0.1), (5.0, 0.125), (64.0, 1.0), (3000.0, 0.02)] {
+            let square: f64 = scale * scale;
+            let least = |step: f64, digits: f64| {
+                let ln_error = |i: u32| {
+                    let y = (2.0 / scale).atan() * f64::from(i) / 4000.0;
+                    let base = y.cos() - square * y.sin().powi(2) / (4.0 * y.cos());
+                    let ln = 2f64.ln() - 0.5 * y.cos().ln() - 0.5 * k * base.ln();
+                    let x = core::f64::consts::TAU * y / step;
+                    ln - x - (-(-x).exp()).ln_1p() + digits
+                };
+                (1..4000).map(ln_error).fold(f64::INFINITY, f64::min)
+            };
+            for digits in [40.0, 90.0] {
+                let step = step(k, square, digits);
+                assert!(least(step, digits) <= 0.0, "{k} {scale} {digits}");
+                assert!(least(1.1 * step, digits) > 0.0, "{k} {scale} {digits}");
+            }
+        }
+    }
 }

@@ -204,4 +204,31 @@ mod tests {
             assert!((cut.divergence[i] / exact - 1.0).abs() < 1e-3, "{s}: {exact}");
         }
     }
+
+    /// `ln(1 - high - low + high e^(s loss) + low e^(-s loss))`, also where both probabilities are small.
+    #[test]
+    fn moments_of_responses_are_sums_over_their_losses() {
+        for (high, loss) in [(0.3, 3f64.ln()), (0.01, 0.5), (0.6, 0.5), (0.02, 4.0)] {
+            let low = high * f64::exp(-loss);
+            let law = Law::Response { high, low, loss };
+            for s in [0.1, 0.5, 0.9, 3.0, 11.0] {
+                let more = high * (s * loss).exp_m1() + low * (-s * loss).exp_m1();
+                let (exact, found) = (more.ln_1p(), law.ln_moment(s));
+                assert!((found / exact - 1.0).abs() < 1e-12, "{high} {loss} {s}: {found} {exact}");
+            }
+        }
+    }
+
+    /// `(1 + lambda)^(-s k/2) (1 - s lambda)^(-k/2)`, infinite from `s lambda = 1` on.
+    #[test]
+    fn moments_of_a_row_added_to_a_sketch_end_at_one_over_lambda() {
+        for (lambda, s) in [(0.1, 2.0), (0.1, 9.9), (4.0, 0.2), (0.7, 1.0)] {
+            let law =
+                |s: f64| Law::Chi(ChiLoss { k: 6.0, kind: ChiKind::JlUp { lambda } }).ln_moment(s);
+            let exact = -3.0 * (s * f64::ln_1p(lambda) + f64::ln_1p(-s * lambda));
+            assert!((law(s) / exact - 1.0).abs() < 1e-12, "{lambda} {s}: {} {exact}", law(s));
+            assert_eq!(law(1.0001 / lambda), f64::INFINITY);
+            assert_eq!(law(5.0 / lambda), f64::INFINITY);
+        }
+    }
 }

@@ -101,3 +101,26 @@ impl<D: Fn(f64) -> f64, S: Fn(f64) -> Shape> Smooth<D, S> {
         cell
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::ln_normal_pdf;
+
+    /// A mirrored interval of a mirrored density has the same masses, however few panels are halved: those next to the mode come
+    /// first from either side, and what is left is rare.
+    #[test]
+    fn what_is_nearest_to_the_mode_comes_first_on_either_side() {
+        let smooth = Smooth {
+            mode: 0.0,
+            density: |z| ln_normal_pdf(z).exp(),
+            shape: |z: f64| Shape { slope: z.abs(), bend: 1.0 },
+        };
+        for halvings in [12, 20, 30] {
+            let right = smooth.integrate((1.0, 33.0), |_| 1.0, halvings);
+            let left = smooth.integrate((-33.0, -1.0), |_| 1.0, halvings);
+            let off = (right.p - left.p).abs() + (right.unknown - left.unknown).abs();
+            assert!(right.p > 0.01 && off < 1e-13, "{halvings}: {right:?} {left:?}");
+        }
+    }
+}

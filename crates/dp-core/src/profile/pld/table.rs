@@ -71,3 +71,26 @@ impl Pld {
         Ok(end.min(FARTHEST))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Event, PrivacyProfile, Profile};
+    use crate::quantity::{L2Sensitivity, NoiseScale};
+
+    /// Where some probability of losing all is left at every epsilon, cells end where a millionth of it and less is
+    /// left of all else, long before the largest epsilon.
+    #[test]
+    fn cells_end_where_only_the_certain_loss_is_left() {
+        let normal = Profile::Gaussian {
+            sensitivity: L2Sensitivity::new(1.0).unwrap(),
+            sigma: NoiseScale::new(1.0).unwrap(),
+        };
+        let epsilon = Epsilon::new(0.1).unwrap();
+        let failing = Profile::ApproximateDp { epsilon, delta: Delta::new(1e-3).unwrap() };
+        let events = [normal.clone(), failing].map(|p| Event::new(p, 1).unwrap());
+        let end = Pld::new(&events).end().unwrap();
+        assert!((6.0..16.0).contains(&end), "{end}");
+        assert!(normal.log_delta(Epsilon::new(end).unwrap()).delta() < 2e-9);
+    }
+}

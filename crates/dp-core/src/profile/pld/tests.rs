@@ -301,3 +301,79 @@ fn the_convolution_equals_a_direct_sum() {
         }
     }
 }
+
+/// One step of integer Laplace noise is one randomised response: of many, the bracket holds the binomial sum.
+#[test]
+fn integer_laplace_noise_of_one_step_is_a_response() {
+    let scale = LaplaceScale::new(4.0).unwrap();
+    let list = [(Profile::DiscreteLaplace { moves: 1, scale }, 64)];
+    for d in [1e-3, 1e-6, 1e-9] {
+        let truth = response(0.25, 64).epsilon(delta(d)).unwrap().get();
+        check("64 integers", &merged(&list), d, truth, 1e-4);
+    }
+}
+
+/// Four bits kept with probability 3/4 lose up to 4 ln 3, and with a delta of 1e-60 that to fifty digits.
+#[test]
+fn the_sum_of_the_largest_losses_is_not_rounded_down() {
+    let keep = Probability::new(0.75).unwrap();
+    let pld = merged(&[(Profile::RandomizedResponse { bits: 4, keep }, 1)]);
+    for d in [1e-60, 0.0] {
+        let upper = pld.epsilon(delta(d)).unwrap().upper.get();
+        let most = 4.0 * 3f64.ln();
+        assert!(upper >= most && upper <= most * (1.0 + 1e-12), "{d}: {upper} {most}");
+    }
+}
+
+/// Both are asked: a law that is its own reverse, and nothing known from above only.
+#[test]
+fn a_pair_is_reached_both_ways_where_the_law_is_exact_and_symmetric() {
+    let both = |profile: Profile| Pld::new(&events(&[(profile, 1)])).is_reached_both_ways();
+    assert!(both(gaussian(1.0)) && both(response(0.3, 4)));
+    assert!(!both(jl(30, RowChange::AddRemove)) && !both(wishart(RowChange::AddRemove)));
+    assert!(!both(laplace(1.0)) && !both(wishart(RowChange::Replace)));
+}
+
+/// Each node of a mixture counts as a cell wherever its law has one: with losses far apart, and close together.
+#[test]
+fn the_least_step_makes_as_many_cells_as_are_allowed() {
+    let cut = Cut { low: 1e-12, high: 1e-12, most: f64::INFINITY };
+    for (k, scale) in [(3, 1e-3), (64, 1.0)] {
+        let mixture = Profile::ChiMixtureGaussian {
+            k,
+            entry_shift: L2Sensitivity::new(scale).unwrap(),
+            sigma: NoiseScale::new(1.0).unwrap(),
+            later_mu: 0.0,
+        };
+        let parts = Pld::new(&events(&[(mixture, 1), (response(1.0, 8), 1)])).parts;
+        let cells = |(source, _): &(Source, u64)| match source {
+            Source::Law(law) => {
+                let (low, high) = law.range(cut.low, cut.high);
+                (high - low) * law.nodes(cut).list.len().max(1) as f64
+            }
+            Source::Envelope(_) => 0.0,
+        };
+        let all: f64 = parts.iter().map(cells).sum();
+        let least = least_step(&parts, cut, 1000.0);
+        assert!(parts.len() == 2 && (1000.0 * least / all - 1.0).abs() < 1e-12, "{least} {all}");
+    }
+}
+
+/// At least the distance of the ends, and at least either of them.
+#[test]
+fn the_reach_of_losses_is_at_least_their_distance() {
+    for (low, high) in [(-2.0, 3.0), (-3.0, 2.0), (1.0, 4.0), (-5.0, -1.0)] {
+        let least = f64::max(high - low, f64::max(f64::abs(low), f64::abs(high)));
+        assert_eq!(farther(low, high), least);
+    }
+}
+
+/// A mechanism that is run once is composed as the mechanism.
+#[test]
+fn one_run_is_composed_as_the_mechanism() {
+    for profile in [wishart(RowChange::Replace), wishart(RowChange::AddRemove), gaussian(2.0)] {
+        let once = Profile::Repeated { profile: Box::new(profile.clone()), times: 1 };
+        let parts = |profile| Pld::new(&events(&[(profile, 3)])).parts;
+        assert_eq!(parts(once), parts(profile));
+    }
+}

@@ -238,3 +238,33 @@ impl Coarse {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Event, Profile, gaussian};
+    use crate::quantity::{L2Sensitivity, NoiseScale};
+
+    /// Eight deviations of the bulk, and its mean where that is negative.
+    #[test]
+    fn the_bulk_takes_back_eight_deviations() {
+        let back = |mean, variance| back(Cumulant { value: 0.0, mean, variance });
+        assert_eq!((back(3.0, 4.0), back(-5.0, 4.0), back(0.0, 0.0)), (16.0, 21.0, 0.0));
+    }
+
+    /// The losses that count as infinite are about `e^-16` of their mass, or `e^-21` of delta: one Gaussian's bound is close to
+    /// it, far out as well.
+    #[test]
+    fn what_counts_as_infinite_hardly_shows() {
+        for (mu, e) in [(0.1, 0.5), (1.0, 5.0), (1.0, 20.0), (5.0, 40.0)] {
+            let profile = Profile::Gaussian {
+                sensitivity: L2Sensitivity::new(mu).unwrap(),
+                sigma: NoiseScale::new(1.0).unwrap(),
+            };
+            let pld = Pld::new([&Event::new(profile, 1).unwrap()]);
+            let ways = pld.upper_each_way(Epsilon::new(e).unwrap());
+            let above = ways[0].ln_delta(e) - gaussian::ln_delta(mu, e).0;
+            assert!(ways.len() == 1 && (-1e-9..5e-3).contains(&above), "{mu} {e}: {above:e}");
+        }
+    }
+}

@@ -112,11 +112,12 @@ pub(super) fn publish(root: &Path) -> Outcome<()> {
 
 const HEAD: &str = "# Mutants
 
-`cargo xtask mutants` breaks one expression at a time (cargo-mutants) and asks whether a test of the crate notices, doc tests left
-out. This page is written from the files beside it, one line for each mutant that was run, with the
-fingerprint of the file that was changed. Once that file is edited a result is about the file as it was, and the next run repeats
-it. The sample is the first of all mutants in the order of SHA-256 of the seed (in the file's first line) and the mutant's name; it
-is run file by file, so that where a run was stopped some files are missing.
+`cargo xtask mutants` breaks one expression at a time and asks whether a test of the crate notices, doc tests left out. cargo-mutants
+lists the changes; all of a package are compiled into it together, each behind a number that a test process is told (Untch, Offutt
+and Harrold 1993), and those that cannot be chosen at run time are built alone. A test is asked where it comes by the change.
+This page is written from the files beside it, one line for each mutant that was run, with the fingerprint of the file that was changed.
+Once that file is edited a result is about the file as it was, and the next run repeats it. The sample is the first of all mutants in
+the order of SHA-256 of the seed (in the file's first line) and the mutant's name.
 
 Caught: a test fails, or does not end. Unviable: the change does not compile. Share: caught of those that are viable and not equivalent.
 

@@ -223,11 +223,8 @@ pub(super) struct Switched {
 impl Switched {
     /// The mutants behind these lines, counted from one: those that stand on them, or else those nearest above.
     pub(super) fn behind(&self, lines: Range<usize>) -> (Vec<usize>, bool) {
-        let on: Vec<usize> = self.lines[lines.start - 1..lines.end.min(self.lines.len()) - 1]
-            .iter()
-            .flatten()
-            .copied()
-            .collect();
+        let there = lines.start - 1..lines.end.min(self.lines.len() + 1) - 1;
+        let on: Vec<usize> = self.lines[there].iter().flatten().copied().collect();
         if !on.is_empty() {
             return (on, true);
         }
@@ -419,3 +416,7 @@ pub mod switched_mutants {{
 "#
     )
 }
+
+#[cfg(test)]
+#[path = "switch_tests.rs"]
+mod tests;

@@ -1,11 +1,15 @@
 //! What is rounded here is rounded against whoever spends.
 
 use super::basic::{Share, split};
-use super::gdp;
 use super::renyi::{best, zcdp_epsilon};
+use super::{Foreign, Ledger, Stated, gdp};
+use crate::certificate::{Certificate, PublicParameters, Statement};
+use crate::noise::{GeneratorKind, Grid, NoiseLaw};
 use crate::profile::RowChange;
 use crate::profile::{Event, PrivacyProfile, Profile};
-use crate::{Delta, Epsilon, L2Sensitivity, NoiseScale, NormBound, Probability};
+use crate::{
+    Adjacency, Budget, Delta, Epsilon, L2Sensitivity, NoiseScale, NormBound, Probability, Shift,
+};
 
 fn delta(x: f64) -> Delta {
     Delta::new(x).unwrap()
@@ -101,4 +105,35 @@ fn few_events_are_bounded_narrowly() {
         let found: Vec<f64> = parts.iter().map(|part| part.epsilon).collect();
         assert_eq!(found, if many { quick } else { narrow });
     }
+}
+
+/// The delta of a claim of a release that is not entered yet is lost too, in what is told of all.
+#[test]
+fn a_release_besides_a_ledger_brings_its_delta() {
+    let adjacency = Adjacency::RowShift { l2: Shift::new(1.0).unwrap() };
+    let author = crate::authority!();
+    let claim = |delta: f64| {
+        let budget = Budget::new(0.5, delta).unwrap();
+        let claim = author.published(adjacency, budget, None, "a rule", "a paper", "none").unwrap();
+        let grid = Grid::new(-30).unwrap();
+        let noise = NoiseLaw::RoundedGaussian { sigma: NoiseScale::new(1.0).unwrap(), grid };
+        let (generator, public) = (GeneratorKind::OsChacha12, PublicParameters::new());
+        author.certificate(Statement { mechanism: "one".into(), noise, generator, public }, claim)
+    };
+    let (first, besides) = (claim(0.125), claim(0.25));
+    let mut ledger = Ledger::new(adjacency);
+    let lost = |ledger: &Ledger, besides: Option<&Certificate>| match Foreign::of_ledger_and(
+        ledger, besides,
+    )
+    .unwrap()
+    .stated
+    {
+        Stated::LossDistribution { ways, .. } => ways[0].infinite,
+        other => panic!("{other:?}"),
+    };
+    let near = |found: f64, expected: f64| found >= expected && found < expected + 1e-6;
+    assert!(near(lost(&ledger, Some(&besides)), 0.25));
+    ledger.spend_accepting_claim(first.guarantee(), 1, "first").unwrap();
+    assert!(near(lost(&ledger, None), 0.125));
+    assert!(near(lost(&ledger, Some(&besides)), 0.375));
 }

@@ -252,4 +252,24 @@ mod tests {
             assert_eq!(high - low, width, "{bits}");
         }
     }
+
+    /// A boundary that lies some scales out is passed with a chance below so many halvings: the far ones need no series, which
+    /// would have as many terms.
+    #[test]
+    fn far_boundaries_are_known_by_their_halvings() {
+        let grid = Grid::new(-3).unwrap();
+        for tail in [Tail::Laplace, Tail::Gaussian] {
+            let (kernel, boundaries) =
+                (Kernel::new(tail, 4.0, grid), Boundaries::new(tail, 4.0, grid));
+            let law = Rounded { kernel: &kernel, boundaries: &boundaries };
+            // (j + 1/2) / 32 scales.
+            for (j, whole) in [(0, 0u64), (31, 0), (32, 1), (320, 10), (1 << 45, 1 << 40)] {
+                assert_eq!(law.halvings(j), UBig::from(whole), "{j}");
+            }
+            let mut source = NoiseRng::deterministic_not_private(104).stream();
+            let value = Zeroizing::new(UBig::ONE);
+            let mut v = LazyUniform { value, bits: 127, source: &mut source };
+            assert!(!v.below(&law, 1 << 45));
+        }
+    }
 }

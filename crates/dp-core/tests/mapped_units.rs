@@ -1,7 +1,11 @@
 //! What a change of raw values becomes after a public map: never more than a ledger counts, and as much for some values.
 
+use dp_core::accounting::{Ledger, Method, Named};
 use dp_core::certificate::preprocessing::{ColumnMap, MappedColumn, Preprocessing};
-use dp_core::{Adjacency, NormBound, Shift};
+use dp_core::{
+    Adjacency, Budget, Delta, Guarantee, L2Sensitivity, NoiseScale, NormBound, PrivacyProfile,
+    Profile, Shift,
+};
 use proptest::prelude::*;
 
 fn map() -> impl Strategy<Value = ColumnMap> {
@@ -116,4 +120,31 @@ fn what_is_counted_is_reached() {
         default: ColumnMap { scale: Some(10.0), ..default },
     };
     assert!(far.of_unit(huge).is_err());
+}
+
+/// A ledger counts a release of mapped values by what a change of its unit becomes.
+#[test]
+fn a_ledger_counts_what_a_change_becomes() {
+    let unit = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
+    let default = ColumnMap { low: None, high: None, shift: None, scale: Some(4.0), missing: None };
+    let map = Preprocessing { columns: Vec::new(), d: 3, default };
+    let profile = Profile::Gaussian {
+        sensitivity: L2Sensitivity::new(1.0).unwrap(),
+        sigma: NoiseScale::new(8.0).unwrap(),
+    };
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let release = Guarantee::declared(unit, budget, profile, "a test", "a formula").unwrap();
+    let epsilon = |map: Option<&Preprocessing>| {
+        let mut ledger = Ledger::new(unit);
+        let named = Named::from("mapped").mapped(map);
+        ledger.spend_accepting_claim(&release, 1, named).unwrap();
+        ledger.epsilon(Delta::new(1e-6).unwrap(), Method::Gdp).unwrap().upper.get()
+    };
+    let of = |mu: f64| {
+        let sensitivity = L2Sensitivity::new(mu).unwrap();
+        let one = Profile::Gaussian { sensitivity, sigma: NoiseScale::new(1.0).unwrap() };
+        one.epsilon(Delta::new(1e-6).unwrap()).unwrap().get()
+    };
+    assert!((epsilon(None) / of(0.125) - 1.0).abs() < 1e-6);
+    assert!((epsilon(Some(&map)) / of(0.5) - 1.0).abs() < 1e-6);
 }

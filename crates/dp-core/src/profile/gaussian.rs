@@ -265,7 +265,7 @@ mod tests {
             Gaussian { sensitivity, sigma }.given_by(&noise, Adjacency::AnyInput).unwrap()
         };
         assert!(given(1.0, &[normal.clone(), normal.clone()]));
-        assert!(!given(2.0, &[normal.clone()]));
+        assert!(!given(2.0, core::slice::from_ref(&normal)));
         for other in others {
             assert!(!given(1.0, &[normal.clone(), other]));
         }

@@ -326,4 +326,21 @@ mod tests {
             }
         }
     }
+
+    /// A curve is closest where it was made for, so that its epsilon is hardly above that of the profile, composed anew for
+    /// each epsilon.
+    #[test]
+    fn a_curve_is_made_where_its_answer_is() {
+        let (bound, change) = (NormBound::new(1.0).unwrap(), RowChange::Replace);
+        for (dim, dof, scale, times, delta) in [(3, 20, 1.0, 5, 1e-2), (2, 8, 5.0, 4, 1e-2)] {
+            let scale = NoiseScale::new(scale).unwrap();
+            let once = Profile::Wishart { dim, dof, bound, scale, change };
+            let runs = Profile::Repeated { profile: Box::new(once.clone()), times };
+            let delta = crate::budget::Delta::new(delta).unwrap();
+            let made = curve(&once, times, Near { delta, many: false });
+            let found = made.unwrap().epsilon(delta).unwrap().get();
+            let anew = runs.epsilon(delta).unwrap().get();
+            assert!(found < 1.02 * anew, "{dim} {dof} {times} {delta}: {found} {anew}");
+        }
+    }
 }

@@ -84,3 +84,22 @@ pub(crate) fn largest_keep(
     }
     solver_failed(name, budget)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::gaussian::ln_gaussian;
+    use super::*;
+
+    /// The rough mu meets the budget, and of large epsilons a tenth more does not.
+    #[test]
+    fn the_rough_mu_is_a_little_below_the_largest() {
+        for epsilon in [0.1, 1.0, 10.0, 30.0, 100.0, 300.0] {
+            for delta in [0.1, 1e-2, 1e-4, 1e-6, 1e-9, 1e-12] {
+                let budget = Budget::new(epsilon, delta).unwrap();
+                let ln = |by: f64| ln_gaussian(by * rough_mu(budget), epsilon) - delta.ln();
+                assert!(ln(1.0) <= 0.0, "{epsilon} {delta}");
+                assert!(epsilon < 10.0 || ln(1.1) > 0.0, "{epsilon} {delta}");
+            }
+        }
+    }
+}

@@ -124,9 +124,9 @@ mod tests {
     #[test]
     fn a_row_removed_is_bounded_closely() {
         for (a, t, epsilon, truth) in [
-            (1000.0, 1.0, 5000.0, -6_606.622_786_758_157_5),
-            (100.0, 1.0, 300.0, -433.802_206_586_726_43),
-            (200.0, 2.0, 400.0, -840.757_774_369_336_97),
+            (1000.0, 1.0, 5000.0, -6_606.622_786_758_157),
+            (100.0, 1.0, 300.0, -433.802_206_586_726_4),
+            (200.0, 2.0, 400.0, -840.757_774_369_337),
         ] {
             let above = OneRow { k: 2.0 * a + 2.0, a, t }.ln_delta_removed(epsilon) - truth;
             assert!((-1e-11..1e-9).contains(&above), "{a} {t} {epsilon}: {above:e}");
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_row_added_far_out_is_not_below_the_truth() {
         for (power, x, truth) in
-            [(49, 20.0, -580_163.169_068_784_793), (59, 32.0, -3_650.197_199_863_009_6)]
+            [(49, 20.0, -580_163.169_068_784_8), (59, 32.0, -3_650.197_199_863_009_7)]
         {
             let t = 2f64.powi(power);
             let above = OneRow { k: 4.0, a: 1.0, t }.ln_delta_added(0.5 * t - x) - truth;

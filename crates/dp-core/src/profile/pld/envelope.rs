@@ -146,3 +146,20 @@ pub(super) fn from_above(lo: i64, h: f64, values: &[f64]) -> Measure {
     let last = values.last().copied().unwrap_or(1.0);
     Measure { first: lo, p, p_infinite: last }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last point is the first of a geometric row at which nothing is left to fall.
+    #[test]
+    fn points_end_where_the_profile_ends() {
+        for pure in [0.2, 0.6, 1.5, 7.0, 40.0] {
+            let profile = Profile::PureDp { epsilon: Epsilon::new(pure).unwrap() };
+            let envelope = Envelope::new(profile, 1);
+            let &(end, left) = envelope.points().last().unwrap();
+            let near = pure.max(0.5)..=1.3 * f64::max(pure, 0.5);
+            assert!(near.contains(&end) && left == 0.0, "{pure}: {end} {left}");
+        }
+    }
+}

@@ -201,12 +201,13 @@ pub fn discrete_gaussian(budget: Budget, moves: u64) -> Result<NoiseScale> {
         budget,
         reason: "sigma would be above 2^14: Gaussian noise on a grid takes that".into(),
     };
-    if guess > 4.0 * SIGMAS.1 {
-        return Err(beyond(()));
-    }
-    let least = NoiseScale::new(SIGMAS.0)?;
-    if family(least).log_delta(budget.epsilon) <= budget.delta.ln() {
+    let meets = |sigma| family(sigma).log_delta(budget.epsilon) <= budget.delta.ln();
+    let [least, most] = [NoiseScale::new(SIGMAS.0)?, NoiseScale::new(SIGMAS.1)?];
+    if meets(least) {
         return Ok(least);
+    }
+    if !meets(most) {
+        return Err(beyond(()));
     }
     least_scale_from(FAMILY, budget, guess.min(SIGMAS.1), family).map_err(|_| beyond(()))
 }

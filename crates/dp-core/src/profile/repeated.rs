@@ -327,6 +327,15 @@ mod tests {
         }
     }
 
+    /// Rhos add up, rounded up.
+    #[test]
+    fn several_concentrated_runs_are_one_of_the_sum() {
+        let Some(Profile::Zcdp { rho }) = as_one(&Profile::Zcdp { rho: 0.3 }, 7) else {
+            panic!("one run of the sum")
+        };
+        assert!((2.1..2.1 * (1.0 + 1e-14)).contains(&rho), "{rho}");
+    }
+
     /// A curve is closest where it was made for, so that its epsilon is hardly above that of the profile, composed anew for
     /// each epsilon.
     #[test]

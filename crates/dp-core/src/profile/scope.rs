@@ -78,3 +78,24 @@ fn row(adjacency: Adjacency) -> Result<(NormBound, RowChange)> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale};
+
+    /// A guarantee about a change that its profile does not speak of is refused in words.
+    #[test]
+    fn kinds_are_told_apart_in_words() {
+        let (sigma, scale) = (NoiseScale::new(1.0).unwrap(), LaplaceScale::new(1.0).unwrap());
+        let all = [
+            Profile::Gaussian { sensitivity: L2Sensitivity::new(1.0).unwrap(), sigma },
+            Profile::Laplace { sensitivity: L1Sensitivity::new(1.0).unwrap(), scale },
+            Profile::DiscreteGaussian { moves: 1, sigma },
+            Profile::DiscreteLaplace { moves: 1, scale },
+            Profile::PureDp { epsilon: Epsilon::new(1.0).unwrap() },
+        ];
+        let words = all.map(|profile| profile.kind());
+        assert_eq!(words, ["Gaussian", "Laplace", "discrete Gaussian", "discrete Laplace", "pure"]);
+    }
+}

@@ -208,3 +208,22 @@ pub(super) fn unmerged(events: &[Event]) -> Parts {
     };
     events.iter().flat_map(single).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However often something is not known, one certain loss stands for it, beside the rest.
+    #[test]
+    fn what_is_unknown_is_a_certain_loss_once() {
+        let mut merged = Merged::default();
+        merged.law(Law::Laplace { mu: 1.0 }, 2, 1.0);
+        merged.unknown();
+        merged.unknown();
+        // Beyond what is composed.
+        merged.law(Law::Laplace { mu: 1e300 }, 1, f64::INFINITY);
+        let certain = Source::Law(Law::Certain);
+        assert_eq!(merged.parts, [(Source::Law(Law::Laplace { mu: 1.0 }), 2), (certain, 1)]);
+        assert!(merged.above_only);
+    }
+}

@@ -377,3 +377,21 @@ fn one_run_is_composed_as_the_mechanism() {
         assert_eq!(parts(once), parts(profile));
     }
 }
+
+/// What is cut off costs e^-21 of delta, or of what delta is expected to be there where none is known, over all runs.
+#[test]
+fn cuts_cost_a_billionth_of_delta() {
+    let at = Cumulant { value: -3.0, mean: 4.0, variance: 1.0 };
+    for (ln_delta, t, runs, of) in [
+        (-10.0, 2.0, 1.0, -10.0),
+        (-10.0, 2.0, 1000.0, -10.0),
+        // -3 - 4 t, where delta is hardly known.
+        (-70.0, 20.0, 10.0, -83.0),
+        (-100.0, 20.0, 10.0, -100.0),
+    ] {
+        let Cut { low, high, most } = cut(ln_delta, at, t, runs);
+        let expected = f64::exp(of - 21.0) / runs;
+        assert!((high / expected - 1.0).abs() < 1e-12, "{ln_delta}: {high:e}, {expected:e}");
+        assert_eq!((low, most), (1e-14 / runs, f64::INFINITY));
+    }
+}

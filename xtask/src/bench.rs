@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     /// Measure how time and memory grow with the sizes of a release, and publish docs/scale.
     #[arg(long, conflicts_with_all = ["peers", "instructions", "filters"])]
     scale: bool,
+    /// Say that nothing was counted, and succeed, where there is no valgrind.
+    #[arg(long, requires = "instructions")]
+    optional: bool,
     /// Store the counts instead.
     #[arg(long, requires = "instructions")]
     store: bool,
@@ -34,7 +37,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     if arguments.instructions {
-        return crate::instructions::run(arguments.store);
+        return crate::instructions::run(arguments.store, arguments.optional);
     }
     if arguments.scale {
         return crate::scale::run();

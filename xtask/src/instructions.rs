@@ -55,11 +55,11 @@ fn worse(stored: &BTreeMap<String, u64>, counted: &BTreeMap<String, u64>) -> Vec
 }
 
 /// Counts and compares, or stores.
-pub(crate) fn run(store: bool) -> Outcome<ExitCode> {
+pub(crate) fn run(store: bool, optional: bool) -> Outcome<ExitCode> {
     let (root, target) = folders();
     if Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().is_err() {
-        eprintln!("SKIPPED: valgrind is not installed, so no instructions were counted.");
-        return Ok(ExitCode::FAILURE);
+        println!("SKIPPED: valgrind is not installed, so no instructions were counted.");
+        return Ok(if optional { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let mut build = Command::new("cargo");
     build.current_dir(&root).args(["build", "--release", "--quiet", "--package", "benches"]);

@@ -11,7 +11,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Run only the steps whose name contains this text: format, structure, clippy, tests, doc
-    /// tests, docs, python, pages, audit.
+    /// tests, docs, python, pages, audit, instructions.
     step: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Step {
     }
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step::new("format", "fmt --all --check"),
     Step::new("structure", "xtask structure"),
     Step::new("clippy", "clippy --release --all-targets -- -D warnings"),
@@ -41,6 +41,7 @@ const STEPS: [Step; 9] = [
     Step { aside: true, ..Step::new("python", "xtask python --optional") },
     Step::new("pages", "xtask pages --optional"),
     Step::new("audit", "xtask audit --quick"),
+    Step::new("instructions", "xtask bench --instructions --optional"),
 ];
 
 /// Tests counted so far.

@@ -236,7 +236,7 @@ mod tests {
     fn losses_that_are_rounded_count_from_above() {
         let law = IntegerGaussian { moves: 2508, sigma: NoiseScale::new(1.3).unwrap() };
         let found = law.ln_delta(2_009_368.047_337_277_8);
-        let truth = -2982.217_006_332_165_4;
+        let truth = -2_982.217_006_332_165_4;
         assert!(found >= truth && found < truth + 5.0, "{found}");
     }
 

@@ -183,3 +183,22 @@ fn releases_agree_with_their_certificates_and_others_are_refused() {
             || stated(shift(f64::MAX), lifted(1e-300)) <= 1.0
     );
 }
+
+/// Rows so long beside their floor that rounding may turn a sign as often as is added for it are refused before anything leaves.
+#[test]
+fn rows_far_longer_than_their_floor_are_refused() {
+    let made = |entry: f64| {
+        let bound = EntryBound::new(entry).unwrap();
+        let config =
+            FreshConfig { d: D, bits: 16, floor: promised(1.0), bound, adjacency: shift(0.01) };
+        let signs = FreshSigns::exact(config, Budget::new(4.0, 1e-6).unwrap()).unwrap();
+        let mut rng = NoiseRng::deterministic_not_private(3);
+        let seed = FreshSeed::reproducible_not_private(7);
+        signs.open(seed, &mut rng).map(|_| ())
+    };
+    assert!(made(100.0).is_ok());
+    // Errors are some 1e-15 of the entries: beyond 1e-6 of the floor for these.
+    let Err(refused) = made(1e10) else { panic!("rounding turns signs there") };
+    let text = refused.to_string();
+    assert!(text.contains("least norm") && text.contains("for this data bound"), "{text}");
+}

@@ -128,6 +128,26 @@ fn signs_err_as_predicted_and_smooth_flips_say_that_they_cannot() {
     assert!(matches!(smooth.predict(()), Err(Error::Undefined { .. })));
 }
 
+/// A cosine's error is the angle's to second order: `(sin t e)^2 + (cos t e^2)^2 / 2`, of an angle from 0 to pi.
+#[test]
+fn cosines_from_signs_err_as_their_angles() {
+    let values = rows();
+    let rows = RowsView::f64(2, 16, &values).unwrap();
+    let adjacency = Adjacency::Attribute { beta: bound(0.5) };
+    let sketch = SignSketch::single(Family::Gaussian, 16, 16, PublicSeed::new(4)).unwrap();
+    let rule = FlipRule::RandomizedResponse;
+    let signs = PrivateSigns::new(sketch, rule, adjacency, bound(2.0), budget(90.0, 0.0)).unwrap();
+    let mut rng = NoiseRng::deterministic_not_private(5);
+    for _ in 0..20 {
+        let release = signs.release(rows, &mut rng).unwrap();
+        let pairs = SignPairs::between(&release, &release).unwrap();
+        let (angle, cosine) = (pairs.angle(0, 1).unwrap(), pairs.cosine(0, 1).unwrap());
+        let (t, e) = (angle.value.clamp(0.0, std::f64::consts::PI), angle.standard_error);
+        let error = ((t.sin() * e).powi(2) + 0.5 * (t.cos() * e * e).powi(2)).sqrt();
+        assert!((cosine.standard_error / error - 1.0).abs() < 1e-12 && cosine.value == t.cos());
+    }
+}
+
 fn sets() -> [ItemSet; 2] {
     [0..80u64, 20..100].map(|items| ItemSet::new(items.collect()).unwrap())
 }

@@ -321,3 +321,21 @@ pub(crate) fn pack_signs(values: &[f64], words: &mut [u64]) {
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::pack_signs;
+
+    /// Bit i is set where number i is positive: zero has no sign, whichever it carries.
+    #[test]
+    fn zero_counts_as_negative() {
+        for n in [1, 63, 64, 65, 130] {
+            let values: Vec<f64> = (0..n).map(|i| [0.0, 1e-320, -0.0, -2.0, 3.0][i % 5]).collect();
+            let mut words = vec![u64::MAX; n.div_ceil(64)];
+            pack_signs(&values, &mut words);
+            for (i, x) in values.iter().enumerate() {
+                assert_eq!(words[i / 64] >> (i % 64) & 1 == 1, *x > 0.0, "{n} {i}");
+            }
+        }
+    }
+}

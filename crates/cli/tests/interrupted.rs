@@ -79,6 +79,10 @@ fn what_was_spent_is_said() {
     }
     std::thread::sleep(Duration::from_millis(50));
     signal(&child, "INT");
+    // Whoever took it out now could take all of it before the signal is seen.
+    while child.try_wait().expect("a process").is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let said = text(&child.wait_with_output().expect("ends"));
     assert!(said.contains("SPENT") && said.contains("handed on"), "{said}");
     assert_eq!(spent(), 1);

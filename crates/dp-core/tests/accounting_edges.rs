@@ -1,6 +1,7 @@
 //! Ledgers at their edges: counts, deltas that are nearly too much, and what is said of entries.
 
 use dp_core::accounting::{Event, FilterRule, Foreign, Ledger, Method, Stated, epsilon};
+use dp_core::profile::RowChange;
 use dp_core::*;
 
 fn row() -> Adjacency {
@@ -248,4 +249,24 @@ fn basic_composition_takes_what_costs_less() {
     let alone = at(std::slice::from_ref(&run), 1e-12);
     let both = at(&[run, bits(2)], 1e-12);
     assert!((both / (alone + 2.0 * one) - 1.0).abs() < 1e-6, "{both}");
+}
+
+/// The numbers of `docs/LIMITATIONS.md`: a bound, and a wide one where epsilon is small.
+#[test]
+fn several_wishart_runs_are_counted_dearly_and_not_cheaply() {
+    let once = Profile::Wishart {
+        dim: 2,
+        dof: 6,
+        bound: NormBound::new(1.0).unwrap(),
+        scale: scale(40.0),
+        change: RowChange::Replace,
+    };
+    let runs = Profile::Repeated { profile: Box::new(once), times: 3 };
+    let own = runs.epsilon(delta(1e-2)).unwrap().get();
+    assert!((own - 0.011).abs() < 5e-4, "{own}");
+    let events = [Event::once(runs)];
+    for (method, counted) in [(Method::Basic, 0.048), (Method::Pld, 0.041)] {
+        let found = epsilon(&events, delta(1e-2), method).unwrap().upper.get();
+        assert!(found >= own && (found - counted).abs() < 5e-4, "{method:?}: {found}");
+    }
 }

@@ -497,17 +497,3 @@ fn ledgers_compose_integer_noise() -> Outcome {
     assert!(loose > tight && loose < 1.4 * tight, "{loose} {tight}");
     Ok(())
 }
-
-/// As much noise as there may be is not refused, however far from it the search begins.
-#[test]
-fn the_most_noise_is_not_refused() {
-    let budget = Budget::new(6.262_048_598_969_584e-5, 6.459_397_385_416_565e-6).unwrap();
-    let sigma = calibrate::discrete_gaussian(budget, 1).unwrap();
-    assert!(sigma.get() > 14_000.0 && sigma.get() <= 16_384.0, "{}", sigma.get());
-    let profile = Profile::DiscreteGaussian { moves: 1, sigma };
-    assert!(profile.log_delta(budget.epsilon) <= budget.delta.ln());
-    for moves in [2, 1 << 20, 1 << 50] {
-        let refused = calibrate::discrete_gaussian(budget, moves).unwrap_err();
-        assert!(refused.to_string().contains("above 2^14"), "{refused}");
-    }
-}

@@ -110,14 +110,14 @@ impl<'a> Run<'a> {
                 all.iter().map(|(_, one)| (&*one.mutant.name, &*one.source)).collect();
             known.mutants.retain(|name, stored| sources.get(&**name) == Some(&&*stored.source));
             let again = |stored: &Stored| arguments.again && stored.outcome == "survived";
-            let all_ = all.len();
+            let count = all.len();
             let left: Vec<Chosen> = all
                 .into_iter()
                 .take(arguments.sample)
                 .map(|(_, one)| one)
                 .filter(|one| known.mutants.get(&one.mutant.name).is_none_or(again))
                 .collect();
-            println!("{}: {all_} mutants, {} to run", group.name, left.len());
+            println!("{}: {count} mutants, {} to run", group.name, left.len());
             results.push(known);
             chosen.extend(left);
         }
@@ -136,7 +136,8 @@ impl<'a> Run<'a> {
         results[*group].write(self.root, self.groups[*group].name)
     }
 
-    /// Writes these mutants into the copy, each behind its number, less those that do not compile there. Returns what can be chosen, and what must be built alone.
+    /// Writes these mutants into the copy, each behind its number, less those that do not compile there. Returns what can be
+    /// chosen, and what must be built alone.
     fn switch(&self) -> Outcome<(Vec<usize>, BTreeSet<usize>)> {
         let (mut chosen, mut alone): (BTreeSet<usize>, BTreeSet<usize>) =
             ((0..self.chosen.len()).collect(), BTreeSet::new());
@@ -189,13 +190,10 @@ impl<'a> Run<'a> {
         let mutant = &self.chosen[number].mutant;
         let text = &self.texts[&mutant.file];
         self.copy.write(&mutant.file, &mutant.alone(text))?;
-        let outcome = match self.copy.faults(self.package)?.is_empty() {
-            true => {
-                self.copy.programs(self.package)?;
-                tests::verdict(tests, None)?
-            }
-            false => "unviable",
-        };
+        // Tests were built before: where they are not now, it is the change.
+        let builds =
+            self.copy.faults(self.package)?.is_empty() && self.copy.programs(self.package).is_ok();
+        let outcome = if builds { tests::verdict(tests, None)? } else { "unviable" };
         self.copy.write(&mutant.file, text)?;
         self.store(number, outcome)
     }

@@ -221,7 +221,7 @@ pub(super) struct Switched {
 }
 
 impl Switched {
-    /// The mutants behind these lines, counted from one: those that stand on them, or else those nearest above.
+    /// The mutants behind these lines, counted from one: those that stand on them (true), or else the nearest above and below.
     pub(super) fn behind(&self, lines: Range<usize>) -> (Vec<usize>, bool) {
         let there = lines.start - 1..lines.end.min(self.lines.len() + 1) - 1;
         let on: Vec<usize> = self.lines[there].iter().flatten().copied().collect();

@@ -206,7 +206,8 @@ pub fn discrete_gaussian(budget: Budget, moves: u64) -> Result<NoiseScale> {
     if meets(least) {
         return Ok(least);
     }
-    if !meets(most) {
+    // A search from so far beyond would not come back; where the guess is within it is cheaper than the sum at the most.
+    if guess > SIGMAS.1 && !meets(most) {
         return Err(beyond(()));
     }
     least_scale_from(FAMILY, budget, guess.min(SIGMAS.1), family).map_err(|_| beyond(()))
@@ -238,6 +239,23 @@ mod tests {
         let found = law.ln_delta(2_009_368.047_337_277_8);
         let truth = -2_982.217_006_332_165_4;
         assert!(found >= truth && found < truth + 5.0, "{found}");
+    }
+
+    /// As much noise as there may be is not refused, however far from it the search begins.
+    #[test]
+    fn the_most_noise_is_not_refused() {
+        let budget = Budget::new(6.262_048_598_969_584e-5, 6.459_397_385_416_565e-6).unwrap();
+        let sigma = discrete_gaussian(budget, 1).unwrap();
+        assert!(sigma.get() > 14_000.0 && sigma.get() <= SIGMAS.1, "{}", sigma.get());
+        let meets = |sigma: f64| {
+            let law = IntegerGaussian { moves: 1, sigma: NoiseScale::new(sigma).unwrap() };
+            law.ln_delta(budget.epsilon.get()) <= budget.delta.ln().get()
+        };
+        assert!(meets(sigma.get()) && !meets(sigma.get() * (1.0 - 1e-6)));
+        for moves in [2, 1 << 20, 1 << 50] {
+            let refused = discrete_gaussian(budget, moves).unwrap_err();
+            assert!(refused.to_string().contains("above 2^14"), "{refused}");
+        }
     }
 
     /// Far out the tail is that of the density.

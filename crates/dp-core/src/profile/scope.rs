@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::{Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale};
 
-    /// A guarantee about a change that its profile does not speak of is refused in words.
+    /// The words that refusals have for a profile.
     #[test]
     fn kinds_are_told_apart_in_words() {
         let (sigma, scale) = (NoiseScale::new(1.0).unwrap(), LaplaceScale::new(1.0).unwrap());

@@ -17,15 +17,14 @@ fn no_row_of_the_rest_is_wider_than_its_spread() {
         let most = sums.iter().fold(0.0, |a: f64, b| a.max(*b));
         assert!(most > 0.0 && factor.spread() >= 1.0005 * most && factor.spread() <= 1.002 * most);
     }
-    // NaN is no spread that is small enough, wherever it stands.
-    for place in 0..3 {
-        let rest = Scale { corner: 0, by: [0; 3], exponent: 0, denominator: 1 };
-        let numbers = Integers::Wide((0..6).map(|_| IBig::ONE).collect());
-        let mut rest = rest.rest(3, numbers);
-        assert!((rest.spread / 3.003 - 1.0).abs() < 1e-12, "{}", rest.spread);
-        rest.rounded[4 * place] = f64::NAN;
-        assert!(rest.rounded.iter().any(|x| x.is_nan()));
-    }
+    // Three rows of ones; and what is no number shows in the spread, wherever it stands: 0/0 beside 1/0.
+    let spread = |denominator, zero: Option<usize>| {
+        let number = |e| IBig::from(i32::from(zero != Some(e)));
+        let scale = Scale { corner: 0, by: [0; 3], exponent: 0, denominator };
+        scale.rest(3, Integers::Wide((0..6).map(number).collect())).spread
+    };
+    assert!((spread(1, None) / 3.003 - 1.0).abs() < 1e-12 && spread(0, None) == f64::INFINITY);
+    assert!((0..6).all(|zero| spread(0, Some(zero)).is_nan()));
 }
 
 /// `(T, w)` and `(4^k T, 2^k w)` have the same F, since L grows by `2^k`.

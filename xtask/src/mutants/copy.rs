@@ -12,6 +12,9 @@ const TOOL: (&str, &str) = ("cargo-mutants", "27.1.0");
 /// The tests of a package that are asked.
 const TESTS: [&str; 3] = ["--lib", "--test", "suite"];
 
+/// Seconds of a processor that a compiler may take: it runs what is constant, which a mutant may keep from ending.
+const LONGEST: u64 = 600;
+
 /// An error of the compiler.
 pub(super) struct Fault {
     pub(super) code: String,
@@ -88,8 +91,10 @@ impl Copy {
 
     /// What cargo says of a package, a message a line.
     fn cargo(&self, arguments: &[&str], package: &str) -> Outcome<(bool, Vec<Value>)> {
-        let mut command = Command::new("cargo");
-        command.args(arguments).args(["--message-format", "json", "--package", package]);
+        let limited = format!("ulimit -t {LONGEST}; exec cargo \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, "cargo"]).args(arguments);
+        command.args(["--message-format", "json", "--package", package]);
         command.current_dir(self.tree()).env("CARGO_TARGET_DIR", self.folder.join("build"));
         let output =
             command.env("RUSTFLAGS", "--cap-lints allow").stderr(Stdio::null()).output()?;

@@ -191,8 +191,8 @@ impl<'a> Run<'a> {
         let text = &self.texts[&mutant.file];
         self.copy.write(&mutant.file, &mutant.alone(text))?;
         // Tests were built before: where they are not now, it is the change.
-        let builds =
-            self.copy.faults(self.package)?.is_empty() && self.copy.programs(self.package).is_ok();
+        let sound = self.copy.faults(self.package).is_ok_and(|faults| faults.is_empty());
+        let builds = sound && self.copy.programs(self.package).is_ok();
         let outcome = if builds { tests::verdict(tests, None)? } else { "unviable" };
         self.copy.write(&mutant.file, text)?;
         self.store(number, outcome)

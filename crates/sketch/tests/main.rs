@@ -25,6 +25,7 @@ mod seed_origin;
 mod sensitivity;
 mod set_files;
 mod set_search;
+mod sign_rows;
 mod signs;
 mod signs_coverage;
 mod smooth_coverage;

@@ -233,4 +233,27 @@ mod tests {
         assert!((angle([-beta / 2.0, b], [beta / 2.0, b]) - limit).abs() < 1e-12);
         assert_eq!(one_pair_gaussian(bound(5.0), bound(2.0)).get(), 1.0);
     }
+
+    /// Where the tail is less above delta than it may be off by, N+ is the number above: at 2^40 bits, a millionth of a millionth times
+    /// three thousand.
+    #[test]
+    fn the_quantile_allows_for_the_error_of_the_tail() {
+        let (k, p, m) = (1usize << 40, 0.25, 1u64 << 38);
+        let ln = ln_binomial_sf(k as u64, p, m);
+        let at = |ln: f64| {
+            let (p, delta) = (Probability::new(p), Delta::new(ln.exp()));
+            most_changes(k, p.expect("valid"), delta.expect("valid"), Tail::Quantile)
+        };
+        assert_eq!(at(ln + 2e-9).expect("valid"), m + 1);
+        assert!(at(ln + 1e-7).expect("valid") <= m);
+    }
+
+    /// The paper's equation 31 where beta is half of m and where it is its third: `2 Phi(1/2) - 1` and `2 Phi(1/6) - 1`.
+    #[test]
+    fn the_rademacher_approximation_is_of_the_ratio() {
+        for (m, expected) in [(2.0, 0.382_924_922_548_026), (6.0, 0.132_367_665_221_807)] {
+            let found = any_neighbour_rademacher(bound(1.0), bound(m)).get();
+            assert!((found - expected).abs() < 1e-9, "{found}");
+        }
+    }
 }

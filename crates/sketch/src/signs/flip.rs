@@ -330,4 +330,26 @@ mod tests {
         let table = FlipTable::new(FlipRule::OptimalSmooth, coin).expect("no budget at all");
         assert_eq!(table.flip(100), coin);
     }
+
+    /// Each level up to the highest has a probability of its own, and those above have that one's.
+    #[test]
+    fn the_highest_level_is_the_last_that_differs() {
+        for rule in [FlipRule::PublishedSmooth, FlipRule::OptimalSmooth] {
+            let table = table(rule, 0.5);
+            let highest = table.highest_level();
+            assert!(table.flip(highest) < table.flip(highest - 1), "{rule:?}");
+            assert_eq!(table.flip(highest), table.flip(highest + 1), "{rule:?}");
+        }
+    }
+
+    /// Level 0 is a fair coin, no level is more than that, and no two in a row are too far apart.
+    #[test]
+    fn tables_that_break_the_ratio_are_told() {
+        assert!(ratios_hold(&[0.5, 0.5], 2.0) && ratios_hold(&[0.5, 0.4, 0.21], 2.0));
+        let bad: [&[f64]; 5] =
+            [&[0.4, 0.4], &[0.5, 0.6], &[0.4, 0.6], &[0.5, 0.4, 0.19], &[0.5, 0.3, 0.4]];
+        for flips in bad {
+            assert!(!ratios_hold(flips, 2.0), "{flips:?}");
+        }
+    }
 }

@@ -215,3 +215,24 @@ pub(super) fn signal(noise: &NoiseLaw) -> Result<f64> {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_found_by_halves() {
+        for at in [1e-3, 0.3, 0.77] {
+            let (low, high) = bisect(|x| x >= at);
+            assert!(low < at && at <= high && high - low < 1e-8, "{low} {high}");
+        }
+    }
+
+    /// A flip of one half says nothing, and one of more is no flip law of ours.
+    #[test]
+    fn fair_coins_have_no_signal() {
+        let of = |keep| signal(&NoiseLaw::BitFlip { keep: Probability::new(keep).expect("valid") });
+        assert!(of(0.5).is_err() && of(0.4).is_err());
+        assert_eq!(of(0.75).expect("above a half"), 0.5);
+    }
+}

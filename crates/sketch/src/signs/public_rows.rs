@@ -377,6 +377,10 @@ fn golden(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
 }
 
 #[cfg(test)]
+#[path = "likelihood_tests.rs"]
+mod likelihood_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::projection::Family;

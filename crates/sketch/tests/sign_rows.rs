@@ -1,0 +1,106 @@
+//! What every row of signs goes through, and what a release says of them.
+
+use dp_core::{Adjacency, Budget, NoiseRng, PublicSeed};
+use rand_core::Rng;
+use sketch::RowsView;
+use sketch::projection::Family;
+use sketch::signs::{
+    FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignPairs, SignSketch,
+};
+
+const ONE: f64 = 1.0;
+
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
+}
+
+fn attribute(beta: f64) -> Adjacency {
+    Adjacency::Attribute { beta: bound(beta) }
+}
+
+fn noise() -> NoiseRng {
+    NoiseRng::deterministic_not_private(5)
+}
+
+fn uniform(len: usize, stream: u64) -> Vec<f64> {
+    let mut rng = PublicSeed::new(2).generator(stream);
+    (0..len).map(|_| (rng.next_u64() >> 11) as f64 * 2f64.powi(-52) - 1.0).collect()
+}
+
+fn rows(d: usize, values: &[f64]) -> RowsView<'_> {
+    RowsView::f64(values.len() / d, d, values).unwrap()
+}
+
+fn oporp(bits: usize, repetitions: usize, d: usize) -> SignSketch {
+    SignSketch::repeated(Family::Oporp, d, bits, repetitions, PublicSeed::new(4)).unwrap()
+}
+
+/// More rows than are projected at once, of more bits than a word: signs that no attribute reaches stay, so that rows that are equal
+/// have equal signs, the last as the first.
+#[test]
+fn rows_of_every_block_are_released() {
+    let (n, d, bits) = (4100, 66, 65);
+    let values = [0.3, -0.8, 0.5].repeat(n * d / 3);
+    let sketch = SignSketch::single(Family::Gaussian, d, bits, PublicSeed::new(8)).unwrap();
+    let budget = Budget::new(1.0, 0.0).unwrap();
+    let kind = IndividualNoise::RandomizedResponse;
+    let signs = IndividualSigns::new(sketch, kind, attribute(1e-9), bound(ONE), budget).unwrap();
+    let release = signs.release(rows(d, &values), &mut noise()).unwrap();
+    let all = release.payload().bits();
+    assert!(all.row(0).iter().any(|&word| word != 0));
+    for row in 1..n {
+        assert_eq!(all.row(row), all.row(0), "{row}");
+    }
+}
+
+/// Rows of zeros have no signs: each bit is a fair coin, under a budget that keeps all others.
+#[test]
+fn zeros_are_fair_coins() {
+    let (n, d, bits) = (100, 100, 100);
+    let budget = Budget::new(20.0 * bits as f64, 0.0).unwrap();
+    let rule = FlipRule::RandomizedResponse;
+    let sketch = SignSketch::single(Family::Gaussian, d, bits, PublicSeed::new(8)).unwrap();
+    let signs = PrivateSigns::new(sketch, rule, attribute(0.1), bound(ONE), budget).unwrap();
+    let release = signs.release(rows(d, &vec![0.0; n * d]), &mut noise()).unwrap();
+    let words = release.payload().bits().words();
+    let ones: u32 = words.iter().map(|word| word.count_ones()).sum();
+    // Six standard errors of 10,000 fair coins: false alarms below 2e-9.
+    assert!((f64::from(ones) - 5000.0).abs() < 300.0, "{ones}");
+}
+
+/// What a release says of its projections: every seed, rows, bits and repetitions.
+#[test]
+fn statements_name_every_projection() {
+    let budget = Budget::new(1.0, 0.0).unwrap();
+    let rule = FlipRule::RandomizedResponse;
+    let signs = PrivateSigns::new(oporp(8, 2, 4), rule, attribute(0.1), bound(ONE), budget);
+    let release = signs.unwrap().release(rows(4, &[0.5; 12]), &mut noise()).unwrap();
+    let public = &release.certificate().statement().public;
+    let text = format!("{public:?}");
+    for (key, value) in
+        [("n", 3u64), ("bits", release.payload().bits().bits() as u64), ("repetitions", 2)]
+    {
+        assert_eq!(public.get(key), Some(&value.into()), "{text}");
+    }
+    assert!(public.contains_key("projection seed 2"), "{text}");
+}
+
+/// The cosine's error to second order, from the angle's.
+#[test]
+fn the_error_of_a_cosine_follows_from_the_angles() {
+    let d = 64;
+    let values = uniform(2 * d, 9);
+    let sketch = SignSketch::single(Family::Gaussian, d, 64, PublicSeed::new(8)).unwrap();
+    let budget = Budget::new(128.0, 0.0).unwrap();
+    let rule = FlipRule::RandomizedResponse;
+    let signs = PrivateSigns::new(sketch, rule, attribute(0.1), bound(ONE), budget).unwrap();
+    let release = signs.release(rows(d, &values), &mut noise()).unwrap();
+    let pairs = SignPairs::between(&release, &release).unwrap();
+    let (angle, cosine) = (pairs.angle(0, 1).unwrap(), pairs.cosine(0, 1).unwrap());
+    let e = angle.standard_error;
+    let (sin, cos) = angle.value.sin_cos();
+    let expected = (sin * sin * e * e + cos * cos * e.powi(4) / 2.0).sqrt();
+    assert!(sin > 0.1 && cos.abs() > 0.1 && e > 0.05, "{angle:?}");
+    assert!((cosine.value - cos).abs() < 1e-12);
+    assert!((cosine.standard_error / expected - 1.0).abs() < 1e-12, "{cosine:?} {expected}");
+}

@@ -15,30 +15,30 @@ use sketch::signs::{
     PrivateSigns, SignPairs, SignSketch, cosine_to_public_row,
 };
 
-const ONE: f64 = 1.0;
+pub(crate) const ONE: f64 = 1.0;
 
-fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+pub(crate) fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
     B::try_from(x).unwrap()
 }
 
-fn attribute(beta: f64) -> Adjacency {
+pub(crate) fn attribute(beta: f64) -> Adjacency {
     Adjacency::Attribute { beta: bound(beta) }
 }
 
-fn noise() -> NoiseRng {
+pub(crate) fn noise() -> NoiseRng {
     NoiseRng::deterministic_not_private(5)
 }
 
-fn uniform(len: usize, stream: u64) -> Vec<f64> {
+pub(crate) fn uniform(len: usize, stream: u64) -> Vec<f64> {
     let mut rng = PublicSeed::new(2).generator(stream);
     (0..len).map(|_| (rng.next_u64() >> 11) as f64 * 2f64.powi(-52) - 1.0).collect()
 }
 
-fn rows(d: usize, values: &[f64]) -> RowsView<'_> {
+pub(crate) fn rows(d: usize, values: &[f64]) -> RowsView<'_> {
     RowsView::f64(values.len() / d, d, values).unwrap()
 }
 
-fn oporp(bits: usize, repetitions: usize, d: usize) -> SignSketch {
+pub(crate) fn oporp(bits: usize, repetitions: usize, d: usize) -> SignSketch {
     SignSketch::repeated(Family::Oporp, d, bits, repetitions, PublicSeed::new(4)).unwrap()
 }
 

@@ -15,6 +15,18 @@ const TESTS: [&str; 3] = ["--lib", "--test", "suite"];
 /// Seconds of a processor that a compiler may take: it runs what is constant, which a mutant may keep from ending.
 const LONGEST: u64 = 600;
 
+/// The compiler took longer than it may.
+#[derive(Debug)]
+pub(super) struct Endless;
+
+impl std::fmt::Display for Endless {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a compiler took more than {LONGEST} s")
+    }
+}
+
+impl std::error::Error for Endless {}
+
 /// An error of the compiler.
 pub(super) struct Fault {
     pub(super) code: String,
@@ -27,6 +39,7 @@ pub(super) struct Fault {
 pub(super) struct Copy {
     tools: PathBuf,
     pub(super) folder: PathBuf,
+    longest: u64,
 }
 
 impl Copy {
@@ -36,7 +49,7 @@ impl Copy {
         std::fs::create_dir_all(&folder)?;
         let (name, version) = TOOL;
         let program = tools.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        let copy = Self { tools: program, folder };
+        let copy = Self { tools: program, folder, longest: LONGEST };
         if !copy.tools.exists() {
             let wanted = format!("{name}@{version}");
             let mut command = Command::new("cargo");
@@ -89,15 +102,18 @@ impl Copy {
         Ok(serde_json::from_slice(&command.current_dir(self.tree()).output()?.stdout)?)
     }
 
-    /// What cargo says of a package, a message a line.
+    /// What cargo says of a package, a message a line: [`Endless`] where a compiler was stopped.
     fn cargo(&self, arguments: &[&str], package: &str) -> Outcome<(bool, Vec<Value>)> {
-        let limited = format!("ulimit -t {LONGEST}; exec cargo \"$@\"");
+        let limited = format!("ulimit -S -t {}; exec cargo \"$@\"", self.longest);
         let mut command = Command::new("sh");
         command.args(["-c", &limited, "cargo"]).args(arguments);
         command.args(["--message-format", "json", "--package", package]);
         command.current_dir(self.tree()).env("CARGO_TARGET_DIR", self.folder.join("build"));
-        let output =
-            command.env("RUSTFLAGS", "--cap-lints allow").stderr(Stdio::null()).output()?;
+        let output = command.env("RUSTFLAGS", "--cap-lints allow").output()?;
+        // SIGXCPU, which the soft limit sends: the hard one kills, as a lack of memory does.
+        if String::from_utf8_lossy(&output.stderr).contains("signal: 24") {
+            return Err(Endless.into());
+        }
         let lines = String::from_utf8(output.stdout)?;
         let messages = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
         Ok((output.status.success(), messages))
@@ -159,5 +175,30 @@ impl Copy {
             }
         }
         Ok(programs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A constant whose value never comes is told from what does not compile, and that from what does.
+    #[test]
+    fn a_compiler_that_does_not_end_is_stopped() -> Outcome<()> {
+        let folder = std::env::temp_dir().join(format!("endless{}", std::process::id()));
+        let copy = Copy { tools: PathBuf::new(), folder: folder.clone(), longest: 3 };
+        std::fs::create_dir_all(copy.tree().join("src"))?;
+        let manifest =
+            "[package]\nname = \"endless\"\n[profile.mutants]\ninherits = \"dev\"\n[workspace]\n";
+        std::fs::write(copy.tree().join("Cargo.toml"), manifest)?;
+        let of = |text: &str| {
+            std::fs::write(copy.tree().join("src/lib.rs"), text)?;
+            copy.faults("endless")
+        };
+        assert_eq!(of("pub const N: u64 = 1;")?.len(), 0);
+        assert_eq!(of("pub const N: u64 = true;")?.len(), 1);
+        let endless = of("pub const N: u64 = { let mut n = 1; while n > 0 { n = 2 - n; } n };");
+        assert!(endless.is_err_and(|error| error.is::<Endless>()));
+        Ok(std::fs::remove_dir_all(folder)?)
     }
 }

@@ -14,7 +14,7 @@ mod switch;
 mod tests;
 
 use crate::environment::folders;
-use copy::Copy;
+use copy::{Copy, Endless};
 use groups::{GROUPS, Group};
 use results::{Outcome, Results, Stored};
 use sha2::{Digest, Sha256};
@@ -191,7 +191,10 @@ impl<'a> Run<'a> {
         let text = &self.texts[&mutant.file];
         self.copy.write(&mutant.file, &mutant.alone(text))?;
         // Tests were built before: where they are not now, it is the change.
-        let sound = self.copy.faults(self.package).is_ok_and(|faults| faults.is_empty());
+        let sound = match self.copy.faults(self.package) {
+            Err(error) if error.is::<Endless>() => false,
+            faults => faults?.is_empty(),
+        };
         let builds = sound && self.copy.programs(self.package).is_ok();
         let outcome = if builds { tests::verdict(tests, None)? } else { "unviable" };
         self.copy.write(&mutant.file, text)?;

@@ -119,7 +119,7 @@ This page is written from the files beside it, one line for each mutant that was
 Once that file is edited a result is about the file as it was, and the next run repeats it. The sample is the first of all mutants in
 the order of SHA-256 of the seed (in the file's first line) and the mutant's name.
 
-Caught: a test fails, or does not end. Unviable: the change does not compile, or not within ten minutes. Share: caught of those that are viable and not equivalent.
+Caught: a test fails, or does not end. Unviable: the change does not compile, or not within ten minutes of a processor. Share: caught of those that are viable and not equivalent.
 
 | modules | mutants | run | unviable | caught | survived | equivalent | share |
 | --- | --- | --- | --- | --- | --- | --- | --- |

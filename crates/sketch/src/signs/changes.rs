@@ -234,8 +234,7 @@ mod tests {
         assert_eq!(one_pair_gaussian(bound(5.0), bound(2.0)).get(), 1.0);
     }
 
-    /// Where the tail is less above delta than it may be off by, N+ is the number above: at 2^40 bits, a millionth of a millionth times
-    /// three thousand.
+    /// Where the tail is below delta by less than it may be off by, which is 3e-9 at 2^40 bits, N+ is the number above.
     #[test]
     fn the_quantile_allows_for_the_error_of_the_tail() {
         let (k, p, m) = (1usize << 40, 0.25, 1u64 << 38);
@@ -248,7 +247,7 @@ mod tests {
         assert!(at(ln + 1e-7).expect("valid") <= m);
     }
 
-    /// The paper's equation 31 where beta is half of m and where it is its third: `2 Phi(1/2) - 1` and `2 Phi(1/6) - 1`.
+    /// The paper's equation 31 where beta is half of m, and where it is a sixth: `2 Phi(1/2) - 1` and `2 Phi(1/6) - 1`.
     #[test]
     fn the_rademacher_approximation_is_of_the_ratio() {
         for (m, expected) in [(2.0, 0.382_924_922_548_026), (6.0, 0.132_367_665_221_807)] {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// `v(1) = 1 - 2 phi(1)/(1 - 2 Q(1))`, `v(2)` alike, to twelve digits of tables of the normal law.
+/// `v(1) = 1 - 2 phi(1)/(1 - 2 Q(1))`, `v(2)` alike, computed in Python from its error function.
 #[test]
 fn a_cut_entry_spreads_less() {
     let (one, two) = (0.291_125_094_772_8, 0.773_741_303_549_9);

@@ -184,21 +184,43 @@ fn releases_agree_with_their_certificates_and_others_are_refused() {
     );
 }
 
-/// Rows so long beside their floor that rounding may turn a sign as often as is added for it are refused before anything leaves.
+/// Rows so long beside their floor that rounding may turn a sign as often as is added for it are refused before anything leaves: a
+/// value within its error of zero, of a normal law of deviation m/sqrt k, for each of two rows.
 #[test]
 fn rows_far_longer_than_their_floor_are_refused() {
-    let made = |entry: f64| {
+    let made = |d: usize, floor: NormFloor, entry: f64| {
         let bound = EntryBound::new(entry).unwrap();
-        let config =
-            FreshConfig { d: D, bits: 16, floor: promised(1.0), bound, adjacency: shift(0.01) };
+        let config = FreshConfig { d, bits: 16, floor, bound, adjacency: shift(0.01) };
         let signs = FreshSigns::exact(config, Budget::new(4.0, 1e-6).unwrap()).unwrap();
         let mut rng = NoiseRng::deterministic_not_private(3);
-        let seed = FreshSeed::reproducible_not_private(7);
-        signs.open(seed, &mut rng).map(|_| ())
+        signs.open(FreshSeed::reproducible_not_private(7), &mut rng).map(|_| ())
     };
-    assert!(made(100.0).is_ok());
+    assert!(made(D, promised(1.0), 100.0).is_ok());
     // Errors are some 1e-15 of the entries: beyond 1e-6 of the floor for these.
-    let Err(refused) = made(1e10) else { panic!("rounding turns signs there") };
-    let text = refused.to_string();
-    assert!(text.contains("least norm") && text.contains("for this data bound"), "{text}");
+    let refused = made(D, promised(1.0), 1e10).expect_err("rounding turns signs there").to_string();
+    let sketch = SignSketch::single(Family::Gaussian, D, 16, PublicSeed::new(7)).unwrap();
+    let error = sketch.parts()[0].output_range(EntryBound::new(1e10).unwrap()).error;
+    let least = 2.0 * error * (32.0 / std::f64::consts::PI).sqrt() / 1e-6;
+    let text = refused.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert!(refused.contains("least norm") && refused.contains("for this data bound"), "{refused}");
+    assert!((text.parse::<f64>().unwrap() / least - 1.0).abs() < 1e-12, "{text} {least}");
+    // The constant that is appended may be the largest attribute, and errors grow with d twice.
+    let d = 60_000;
+    assert!(made(d, promised(1.0), 1e-3).is_ok());
+    assert!(made(d, lifted(1.0), 1e-3).is_err());
+}
+
+/// What is paid for covers rows whose norms rounding hides: a replaced row a little above its norm, a promised floor a little below.
+#[test]
+fn angles_cover_what_the_checks_let_pass() {
+    use sketch::signs::changes::one_pair_gaussian;
+    let added = 1e-6;
+    let of = |shift: f64, m: f64| {
+        one_pair_gaussian(Shift::new(shift).unwrap(), NormBound::new(m).unwrap()).get() + added
+    };
+    // A sum of D squares is off by D roundings at most, its root by half of that and one more.
+    let hidden = (D as f64 / 2.0 + 1.0) * f64::EPSILON / 2.0;
+    assert!(stated(shift(0.5), promised(1.0)) >= of(0.5, 1.0 - hidden));
+    // Norms are checked to a share of 1e-9.
+    assert!(stated(replace(0.3), promised(1.0)) >= of(0.6 * (1.0 + 1e-9), 1.0 - hidden));
 }

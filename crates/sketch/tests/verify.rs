@@ -197,6 +197,18 @@ fn a_certificate_of_another_payload_is_refused() {
     let mixed = Release::certified(a.payload().clone(), b.certificate().clone());
     let error = verify(&mixed).unwrap_err().to_string();
     assert!(error.contains("states another seed"), "{error}");
+    let (values, pure) = (values(), budget(4.0, 0.0));
+    let rows = RowsView::f64(N, D, &values).unwrap();
+    let signs = |seed| {
+        let sketch = SignSketch::single(Family::Gaussian, D, 8, PublicSeed::new(seed)).unwrap();
+        let rule = FlipRule::OptimalSmooth;
+        let signs = PrivateSigns::new(sketch, rule, ATTRIBUTE(), bound(1.0), pure).unwrap();
+        signs.release(rows, &mut os()).unwrap()
+    };
+    let (a, b) = (signs(1), signs(2));
+    let mixed = Release::certified(a.payload().clone(), b.certificate().clone());
+    let error = verify(&mixed).unwrap_err().to_string();
+    assert!(error.contains("states another projection seed"), "{error}");
 }
 
 #[test]

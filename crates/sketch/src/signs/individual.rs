@@ -332,4 +332,32 @@ mod tests {
             }
         }
     }
+
+    /// The deviation of what is added is that of a sensitivity of one, times beta, times the norm: over 8,000 values in reach within
+    /// 5 %, six standard errors.
+    #[test]
+    fn noise_grows_with_the_shift_and_with_the_norm() {
+        let one = EntryBound::new(1.0).expect("positive");
+        let sketch = SignSketch::single(Family::Rademacher, 12, 8, PublicSeed::new(3));
+        let signs = IndividualSigns::new(
+            sketch.expect("valid"),
+            IndividualNoise::Gaussian,
+            Adjacency::Attribute { beta: Shift::new(0.25).expect("positive") },
+            one,
+            Budget::new(1.0, 1e-6).expect("valid"),
+        );
+        let (signs, unit) = (signs.expect("calibrates"), NoiseScale::new(3.0).expect("positive"));
+        let mut rng = dp_core::NoiseRng::deterministic_not_private(5);
+        let mut stream = rng.reserve(1).split_front(1).next().expect("one");
+        for norm in [0.5, 2.0] {
+            let mut squares = 0.0;
+            for _ in 0..1000 {
+                let mut row = [0.0; 8];
+                signs.add_noise(&mut row, norm, unit, &mut stream).expect("a scale");
+                squares += row.iter().map(|x| x * x).sum::<f64>();
+            }
+            let found = (squares / 8000.0).sqrt() / (0.25 * norm * 3.0);
+            assert!((found - 1.0).abs() < 0.05, "{norm}: {found}");
+        }
+    }
 }

@@ -46,3 +46,91 @@ fn information_is_that_of_the_probability() {
         assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
     }
 }
+
+/// Bits of a row at an angle and a norm, as the model has them: queries and uniform numbers from one simple sequence.
+fn drawn(count: usize, jumps: &[f64], theta: f64, norm: f64) -> Likelihood {
+    let mut state = 1u64;
+    let mut uniform = move || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    };
+    let mut likelihood = Likelihood::new(Vec::new(), jumps.to_vec());
+    for i in 0..count {
+        let vote = (-2.0 * uniform().ln()).sqrt() * (2.0 * PI * uniform()).cos().abs();
+        let bit = Bit { vote, step: 0.2 + 0.1 * (i % 5) as f64, spread: 1.0 };
+        let agrees = uniform() < likelihood.probability(&bit, vote, theta, norm);
+        likelihood.bits.push(Bit { vote: if agrees { vote } else { -vote }, ..bit });
+    }
+    likelihood
+}
+
+const JUMPS: [f64; 4] = [0.1, 0.25, 0.3, 0.25];
+
+#[test]
+fn every_angle_of_a_half_turn_is_tried() {
+    for (sign, nearest) in [(1.0, 0.5 / 64.0), (-1.0, 63.5 / 64.0)] {
+        let bits =
+            (1..40).map(|i| Bit { vote: sign * 0.05 * f64::from(i), step: 0.3, spread: 1.0 });
+        let found = Likelihood::new(bits.collect(), JUMPS.to_vec()).coarse(1.0).0;
+        assert!((found - nearest * PI).abs() < 1e-12, "{found}");
+    }
+}
+
+/// Estimates at the peak of the likelihood, errors from the inverse of the information there: of both where the norm is sought, of
+/// the angle alone where it is given or where no level tells it.
+#[test]
+fn a_cosine_and_a_norm_are_the_peak_with_the_inverse_of_its_information() {
+    let (range, given) = ((0.4, 6.0), (1.5, 1.5));
+    for (count, jumps, norms, both) in [
+        (4000, &JUMPS[..], range, true),
+        (4000, &JUMPS[..], given, false),
+        (4000, &[0.8][..], range, false),
+    ] {
+        let likelihood = drawn(count, jumps, 1.0, 1.5);
+        let found = likelihood.smooth(norms, (1e-3f64).ln());
+        let (theta, norm) = (found.cosine.value.acos(), found.norm.value);
+        let peak = likelihood.log(theta, norm);
+        for (turn, ratio) in [(0.01, 1.0), (-0.01, 1.0), (0.0, 1.02), (0.0, 1.0 / 1.02)] {
+            let near = likelihood.log(theta + turn, if both { norm * ratio } else { norm });
+            assert!(peak >= near - 1e-9, "{turn} {ratio}: {peak} {near}");
+        }
+        let [a, b, c] = likelihood.information(theta, norm);
+        let expected = if both { c / (a * c - b * b) } else { 1.0 / a };
+        let error = found.cosine.standard_error / (theta.sin() * expected.sqrt());
+        assert!((error - 1.0).abs() < 1e-6, "{norms:?}: {error}");
+        assert!((found.cosine.value - 1f64.cos()).abs() < 5.0 * found.cosine.standard_error);
+        if both {
+            let error = found.norm.standard_error / (norm * (a / (a * c - b * b)).sqrt());
+            assert!((error - 1.0).abs() < 1e-6, "{error}");
+            assert!((norm - 1.5).abs() < 5.0 * found.norm.standard_error, "{norm}");
+        }
+    }
+}
+
+/// The interval ends where a test begins to reject: just outside of it one does, just inside none does.
+#[test]
+fn intervals_end_where_a_test_rejects() {
+    let likelihood = drawn(300, &JUMPS, 1.0, 1.5);
+    let ln_tail = (1e-3f64).ln();
+    let holds = |theta: f64, norm: f64| {
+        let (low, high) = likelihood.tails(theta, norm);
+        low.min(high) > ln_tail.exp()
+    };
+    let (low, high) = likelihood.hull(1.5, ln_tail).expect("some angle");
+    // The steps of the search are below 3e-5.
+    for (edge, out) in [(low, -1e-4), (high, 1e-4)] {
+        assert!(holds(edge - out, 1.5) && !holds(edge + out, 1.5), "{edge}");
+    }
+    assert!(low < 1.0 && 1.0 < high, "{low} {high}");
+    // Of one jump every bit agrees less often the larger the angle.
+    let likelihood = drawn(300, &[0.8], 1.0, 1.0);
+    let holds = |theta: f64| {
+        let (low, high) = likelihood.tails(theta, 1.0);
+        low.min(high) > ln_tail.exp()
+    };
+    let (low, high) = likelihood.not_rejected(ln_tail);
+    for (edge, out) in [(low, -1e-8), (high, 1e-8)] {
+        assert!(holds(edge - out) && !holds(edge + out), "{edge}");
+    }
+}

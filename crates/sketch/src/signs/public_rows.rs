@@ -267,9 +267,10 @@ impl Likelihood {
         }
         let inside = theta.clamp(0.1, PI - 0.1);
         let [angle, both, scale] = self.information(inside, norm);
-        // The inverse of the information of angle and logarithm of the norm; the angle's alone where the norm says nothing.
+        // The inverse of the information of angle and logarithm of the norm; the angle's alone where the signs say nothing of the norm
+        // beyond the rounding of probabilities.
         let determinant = angle * scale - both * both;
-        let known = norms.len() == 1 || determinant <= 1e-9 * angle * scale;
+        let known = norms.len() == 1 || scale <= 1e-12 || determinant <= 1e-9 * angle * scale;
         let variance = if known { angle.recip() } else { scale / determinant };
         let ends: Vec<_> = norms.iter().filter_map(|&n| self.hull(n, ln_tail)).collect();
         let ends = ends.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));

@@ -73,3 +73,38 @@ impl SignQueries {
         self.values.chunks_exact(self.bits)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signs::{FreshConfig, FreshSigns, NormFloor};
+    use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, NormBound, Shift};
+
+    /// Of rows that a constant is appended to: several queries are projected each with a zero behind it.
+    #[test]
+    fn queries_of_lifted_rows_get_a_zero() {
+        const D: usize = 20;
+        let config = FreshConfig {
+            d: D,
+            bits: 16,
+            floor: NormFloor::Lifted(NormBound::new(1.0).expect("positive")),
+            bound: EntryBound::new(2.0).expect("positive"),
+            adjacency: Adjacency::RowShift { l2: Shift::new(0.5).expect("positive") },
+        };
+        let signs = FreshSigns::exact(config, Budget::new(4.0, 1e-6).expect("valid"));
+        let rows: Vec<f64> = (0..3 * D).map(|i| (i * 31 % 17) as f64 / 10.0 - 0.8).collect();
+        let view = RowsView::f64(3, D, &rows).expect("finite");
+        let (seed, mut rng) =
+            (FreshSeed::reproducible_not_private(1), NoiseRng::deterministic_not_private(2));
+        let release = signs.expect("calibrates").release(view, seed, &mut rng).expect("in bounds");
+        let queries = SignQueries::exact(&release, view).expect("of that shape");
+        let projection = release.payload().projections()[0].build();
+        let padded: Vec<f64> = rows.chunks(D).flat_map(|x| [x, &[0.0]].concat()).collect();
+        let padded = RowsView::f64(3, D + 1, &padded).expect("finite");
+        let expected = crate::projection::project(projection.as_ref(), padded).expect("shapes");
+        assert_eq!(queries.rows().count(), 3);
+        for (found, expected) in queries.rows().flatten().zip(&expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
+    }
+}

@@ -173,8 +173,9 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             Kind::Units(PrivateUnits::new(UnitsConfig { projection, adjacency, lengths }, budget)?)
         }
         Config::Bounded { d, low, high, one_bit, categories } => {
-            let Adjacency::Attribute { beta } = adjacency else {
-                return Err(Fault::invalid("adjacency", adjacency, "one attribute of one row"));
+            let Adjacency::Attribute { beta } = adjacency.each() else {
+                let allowed = "one attribute of one row, or of each of a user's";
+                return Err(Fault::invalid("adjacency", adjacency, allowed));
             };
             let range = ValueRange::new(low, high)?;
             let law = match (categories, one_bit) {
@@ -183,15 +184,15 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
                 (None, false) => BoundedLaw::LeastError,
             };
             let config = BoundedConfig { d, range, beta, law, clip: false };
-            Kind::Bounded(PrivateBounded::new(config, budget)?)
+            Kind::Bounded(PrivateBounded::of_user(config, adjacency.rows(), budget)?)
         }
         Config::Bins { bins, symbols, fresh: true, .. } => {
             let neighbours = neighbours(adjacency)?;
             Kind::FreshBins(FreshBinResponse::calibrate(bins, symbols, neighbours, budget)?)
         }
         Config::Bins { bins, symbols, seed: number, .. } => {
-            let alpha = neighbours(adjacency)?.alpha();
-            let mechanism = BinResponse::calibrate(bins, symbols, alpha, budget)?;
+            let (alpha, sets) = (neighbours(adjacency.each())?.alpha(), adjacency.rows());
+            let mechanism = BinResponse::of_user(bins, symbols, alpha, sets, budget)?;
             Kind::Bins(mechanism, seed(number)?)
         }
         Config::Mixture { positions, concatenation, symbols } => {
@@ -199,14 +200,15 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             Kind::Mixture(MixtureResponse::calibrate(shape, neighbours(adjacency)?, budget)?)
         }
         Config::Buckets { positions, concatenation, symbols, seed: number } => {
-            if adjacency != Adjacency::AnyInput {
+            if adjacency.each() != Adjacency::AnyInput {
                 return Err(Fault::invalid("adjacency", adjacency, "any set becomes any other"));
             }
             if budget.delta.get() > 0.0 {
                 return Err(Fault::invalid("delta", budget.delta, "0: buckets are pure"));
             }
             let shape = SymbolShape::new(positions, concatenation, symbols)?;
-            Kind::Buckets(BucketPrivMin::new(shape, budget.epsilon)?, seed(number)?)
+            let mechanism = BucketPrivMin::of_user(shape, adjacency.rows(), budget.epsilon)?;
+            Kind::Buckets(mechanism, seed(number)?)
         }
         Config::NoisyMinHash { positions, concatenation, accept_true_delta } => {
             use dp_core::calibrate::published::Acceptance;

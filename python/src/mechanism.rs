@@ -268,7 +268,7 @@ impl Mechanism {
         let (config, adjacency) =
             (values::parsed("parameters", config)?, values::adjacency(adjacency)?);
         let budget = Budget::new(epsilon, delta)?;
-        let neighbours = match adjacency {
+        let neighbours = match adjacency.each() {
             Adjacency::SetItems { alpha, min_size } => Some(SetNeighbours::new(alpha, min_size)?),
             _ => None,
         };

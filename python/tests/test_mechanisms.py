@@ -505,3 +505,37 @@ def test_noise_has_the_stated_scale():
     variance = release.correction()["noise_variance"]
     found = release.to_numpy().var()
     assert abs(found / variance - 1) < 5 * math.sqrt(2 / 50_000)
+
+
+def test_users_with_several_rows_are_a_unit():
+    def user(each):
+        return dps.Adjacency.user(3, each)
+
+    rows = np.random.default_rng(5).uniform(-0.25, 0.25, (40, 12))
+    words = [[f"w{i}", f"w{i + 1}"] for i in range(20)]
+    one, person = dps.Adjacency.attribute(1.0), dps.Adjacency.replace_row(1.0)
+    items, any_input = dps.Adjacency.set_items(1, 1), dps.Adjacency.any_input()
+    pure = {"epsilon": 9.0, "delta": 0.0}
+    made = [
+        (dps.Signs(d=12, bits=12, bound=1, adjacency=user(one), **pure), rows),
+        (dps.Bounded(d=12, low=-0.5, high=0.5, adjacency=user(one), epsilon=9.0), rows),
+        (dps.Covariance(d=12, adjacency=user(person), **BUDGET), rows),
+        (dps.Covariance(d=12, adjacency=user(person), means=True, **BUDGET), rows),
+        (dps.Covariance(d=12, adjacency=user(person), within=0.9, **BUDGET), rows),
+        (dps.Newton(d=11, adjacency=user(person), label_bound=1, **BUDGET), rows),
+        (dps.Sets(adjacency=user(items), k=10, **pure), words),
+        (dps.Sets(adjacency=user(any_input), mechanism="buckets", k=10, **pure), words),
+    ]
+    for mechanism, data in made:
+        release = mechanism.release(data[:, :11], data[:, 11]) if isinstance(mechanism, dps.Newton) else mechanism.release(data)
+        release.verify()
+        assert "up to 3 times for one user" in str(release.certificate.guarantee.adjacency)
+    third = dps.Covariance(d=12, adjacency=person, **BUDGET).sigma
+    assert made[2][0].sigma == pytest.approx(3 * third, rel=1e-6)
+    for refused in [
+        lambda: dps.Covariance(d=12, adjacency=user(person), noise="wishart", **BUDGET),
+        lambda: dps.Sets(adjacency=user(items), mechanism="mixture", k=10, **BUDGET),
+        lambda: dps.Signs(d=12, bits=12, bound=1, adjacency=user(one), calibration="averaged", lift=1, **BUDGET),
+    ]:
+        with pytest.raises(dps.errors.Error):
+            refused()

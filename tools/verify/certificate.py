@@ -205,7 +205,11 @@ def parts(a):
     return (a["each"], a["rows"]) if a["kind"] == "user" else (a, 1)
 
 
-OF_USERS = ("projection-gaussian", "projection-laplace", "unit-vectors")
+OF_USERS = (
+    "projection-gaussian", "projection-laplace", "unit-vectors", "signs-touched", "bounded-values", "one-permutation",
+    "bucket-response",
+    "covariance-gaussian", "covariance-of-chosen-bound", "private-newton",
+)
 ROWS = {"add-remove-row": "add-remove", "zero-row": "add-remove", "replace-row": "replace"}
 PROJECTED = ("attribute", "row-shift", "replace-row")
 THEOREMS = {  # adjacencies, profiles
@@ -235,7 +239,7 @@ def check_theorem(name, a, p):
     need(name in THEOREMS, f"no theorem {name!r}")
     adjacencies, profiles = THEOREMS[name]
     kind = p["kind"]
-    a = parts(a)[0] if name in OF_USERS else a
+    a, m = parts(a) if name in OF_USERS else (a, 1)
     need(a["kind"] in adjacencies and kind in profiles, f"{name} does not speak of {kind} under {a['kind']}")
     if name in ("projection-multi-scale", "public-basis"):
         need(p["sensitivity"] == 1.0, f"{name}: the sensitivity is not one")
@@ -251,10 +255,12 @@ def check_theorem(name, a, p):
         two, b = sqrt(mpf(2)), mpf(a["bound"])
         replaced, added = a["kind"] == "replace-row", a["kind"] == "add-remove-row"
         for step, least in zip(p["steps"], (row_moves(b, ROWS[a["kind"]]), (1 + replaced) * b, 1 if added else two)):
-            at_least(step["sensitivity"], least, "sensitivity")
+            at_least(step["sensitivity"], m * least, "sensitivity")
     elif name == "covariance-of-chosen-bound":
         need(len(p["steps"]) == 2, "covariance-of-chosen-bound: not two steps")
-        at_least(p["steps"][1]["sensitivity"], 1 if a["kind"] == "add-remove-row" else sqrt(mpf(2)), "sensitivity")
+        at_least(p["steps"][1]["sensitivity"], m if a["kind"] == "add-remove-row" else m * sqrt(mpf(2)), "sensitivity")
+    elif kind in ("randomized-response", "kary-response"):
+        need(p.get("bits", p.get("responses")) >= m, f"{name}: fewer responses than rows of a user")
     elif kind == "binomial-mixture":
         c = p["coordinate"]
         known = {"signs-fresh": ("randomized-response",), "one-permutation": ("kary-response",)}
@@ -275,8 +281,9 @@ def check_change(a, p):
     if p["kind"] in ("repeated", "group"):
         check_change(a["each"] if p["kind"] == "group" and a["kind"] == "user" else a, p["profile"])
     elif "change" in p:
+        a, m = parts(a) if p["kind"] == "symmetric-gaussian" else (a, 1)
         need(ROWS.get(a["kind"]) == p["change"], f"a profile of {p['change']} under {a['kind']}")
-        at_least(p["bound"], mpf(a["bound"]), "bound", 1e-12)
+        at_least(p["bound"], sqrt(mpf(m)) * a["bound"], "bound", 1e-12)
 
 
 def check_pair(a, p, n, open_ends):

@@ -204,12 +204,12 @@ def check_regression(values, f, c, columns, open_ends):
     on_grid(matrix, laws[0])
     for step in steps:
         on_grid(step[1 : columns + 1], laws[1])
-    a, counted = c["guarantee"]["adjacency"], c["guarantee"]["profile"]["steps"]
+    (a, of_user), counted = parts(c["guarantee"]["adjacency"]), c["guarantee"]["profile"]["steps"]
     square, k = mpf(a["bound"]) ** 2, mpf(constant or 0) ** 2
     gradient = {"add-remove-row": sqrt(square + k), "zero-row": sqrt(square + 4 * k), "replace-row": 2 * sqrt(square + k)}[a["kind"]]
     for step, least, times in zip(counted, (row_moves(sqrt(square + k), ROWS[a["kind"]]), gradient, 0), (1, 4, 3)):
         need(step["times"] >= times, "times of a step")
-        at_least(step["sensitivity"], least, "sensitivity", 1e-12)
+        at_least(step["sensitivity"], of_user * least, "sensitivity", 1e-12)
     open_ends.append("coefficients: they follow from the matrix, the clips and the gradients")
 
 
@@ -263,9 +263,9 @@ def check_release(code, payload, t, open_ends):
             need(noise == {"kind": "kary-response", "alphabet": f["alphabet"], "keep": f["keep"]}, "noise of the symbols")
             packed(payload, rows, columns, (f["alphabet"] - 1).bit_length(), f["alphabet"])
             bins = f["coding"]["kind"] == "bins"
-            adjacency = c["guarantee"]["adjacency"]
+            adjacency, of_user = parts(c["guarantee"]["adjacency"])
             few = min(adjacency.get("alpha", columns), columns) if bins else columns
-            counts("responses", few)
+            counts("responses", few * of_user)
             counts("trials", few)
             if bins and profile and profile["kind"] == "binomial-mixture":
                 common = max(adjacency["min_size"] - adjacency["alpha"] // 2, 0)
@@ -284,7 +284,7 @@ def check_release(code, payload, t, open_ends):
         need((rows, columns) == (check_covariance(values, facts),) * 2, "shape: not d x d")
         states(d=columns)
         need(public.get("constant") == facts.get("constant") and (code == 8 or "constant" not in facts), "constant")
-        a = c["guarantee"]["adjacency"]
+        a, of_user = parts(c["guarantee"]["adjacency"])
         chosen = public.get("chosen bound") if code == 8 else None
         square = mpf(a.get("bound", 1) if chosen is None else chosen) ** 2 + mpf(facts.get("constant", 0)) ** 2
         check_stated(public, a, columns, facts, values)
@@ -292,10 +292,11 @@ def check_release(code, payload, t, open_ends):
             need(0 < chosen <= a["bound"], "chosen bound above that of the adjacency")
             own, counts = noise["laws"]
             need((own["kind"], counts["kind"]) == ("symmetric-gaussian", "rounded-gaussian"), "noise beside a chosen bound")
-            at_least(profile["steps"][0]["sensitivity"], row_moves(sqrt(square), ROWS[a["kind"]]), "sensitivity", 1e-12)
+            least = of_user * row_moves(sqrt(square), ROWS[a["kind"]])
+            at_least(profile["steps"][0]["sensitivity"], least, "sensitivity", 1e-12)
             noise = own
         elif "constant" in facts:
-            at_least(profile["bound"], sqrt(square), "bound", 1e-12)
+            at_least(profile["bound"], sqrt(of_user * square), "bound", 1e-12)
         laws = noise.get("laws", [noise])
         need(code == 11 or {k: v for k, v in noise.items() if k != "grid"} == facts["noise"], "noise of the covariance")
         need(facts["noise"]["kind"] == laws[0]["kind"] or code == 11, "noise of the window")
@@ -355,7 +356,7 @@ def check_release(code, payload, t, open_ends):
         need(2 <= cells <= 256 and 1 / noise["alphabet"] < noise["keep"] < 1, "cells, or a response that tells nothing")
         need(len(payload) == rows * columns and all(cell < cells for cell in payload), "shape, or a cell that is none")
         states(n=rows, d=columns, lowest_entry=f["low"], highest_entry=f["high"], offsets=f["offsets"])
-        a = c["guarantee"]["adjacency"]
+        a, _ = parts(c["guarantee"]["adjacency"])
         need(a["kind"] == "attribute" and profile["kind"] == "kary-response", "guarantee of bounded values")
         need(1e-60 <= f["high"] - f["low"] <= a["beta"], "a range wider than beta, or none")
         need(max(abs(f["low"]), abs(f["high"])) <= 1e60, "a range beyond 1e60")

@@ -358,6 +358,9 @@ pub(crate) struct ItemOptions {
     /// The names, where they are asked for.
     #[arg(skip)]
     ids: OnceLock<IdColumn>,
+    /// How many sets of a user are used, where that is bounded.
+    #[arg(skip)]
+    users: OnceLock<Users>,
     /// What stands between the items of a set: `tab`, a text such as a comma, or `space` for any white
     /// space, which is the default for lines without tabs, commas, semicolons and bars.
     #[arg(long)]
@@ -386,7 +389,8 @@ fn no_numbers(_: &str) -> Result<String, &'static str> {
 
 impl ItemOptions {
     fn open(&self, path: &Path, before: Option<SetReader>) -> Result<SetReader> {
-        let file = SetsFile { ids: self.id_column().cloned(), ..self.like(path) };
+        let (ids, users) = (self.id_column().cloned(), self.users.get().cloned());
+        let file = SetsFile { ids, users, ..self.like(path) };
         Ok(match before {
             None => file.open()?,
             Some(before) => file.open_after(before)?,
@@ -423,6 +427,16 @@ impl ItemOptions {
     fn id_column(&self) -> Option<&IdColumn> {
         let column = self.keep_id.as_ref()?;
         Some(self.ids.get_or_init(|| IdColumn::new(column)))
+    }
+
+    /// From here on only so many sets of a user are used, those that come first.
+    pub(crate) fn bound_users(&self, users: Users) {
+        let _ = self.users.set(users);
+    }
+
+    /// Sets that were left out for that, once the file was read.
+    pub(crate) fn left_out(&self) -> Option<u64> {
+        Some(self.users.get()?.left_out.load(Ordering::Relaxed))
     }
 
     /// Whether names are asked for.

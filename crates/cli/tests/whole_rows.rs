@@ -146,11 +146,159 @@ fn users_with_several_rows_are_the_unit() {
             "--disjoint-by unit",
         ),
         (
-            "release covariance visits.csv --out refused.dps --adjacency zero-row --norm-bound 9 --epsilon 2 --delta 1e-6 --user who --rows-a-user 2",
+            "release covariance visits.csv --out refused.dps --noise jl --sketch-rows 20 --adjacency zero-row --norm-bound 9 --epsilon 2 --delta 1e-6 --user who --rows-a-user 2",
+            1,
+            "of a user with several rows",
+        ),
+        (
+            "release signs visits.csv --out refused.dps -k 2 --adjacency attribute --beta 1 --bound 10 --epsilon 2 --delta 0 --individual-not-differential-privacy response --user who --rows-a-user 2",
             2,
-            "--user",
+            "adjacency",
+        ),
+        (
+            "release signs visits.csv --out refused.dps -k 2 --calibration averaged --lift 9 --adjacency row-shift --shift 1 --bound 10 --epsilon 2 --delta 1e-6 --user who --rows-a-user 2",
+            2,
+            "adjacency",
         ),
     ] {
         room.refuses(command, code, &[what]);
+    }
+}
+
+/// Signs, bounded values, covariances and regressions of users: what is released is what is released of the rows that enter, with
+/// noise for all rows of a user, in certificates and ledgers of users.
+#[test]
+fn every_release_of_rows_takes_users() {
+    let room = room();
+    let values = numbers(90, 3);
+    let row = |i: usize| {
+        let x = &values[3 * i..3 * i + 3];
+        (i % 25, format!("{},{},{}", x[0], x[1], x[2]))
+    };
+    let head = "who,a,b,c";
+    let all: String = (0..90).map(|i| format!("u{},{}\n", row(i).0, row(i).1)).collect();
+    // Three rows of each of 25 users are the first 75.
+    let first: String = (0..75).map(|i| format!("u{},{}\n", row(i).0, row(i).1)).collect();
+    room.write("visits.csv", format!("{head}\n{all}"));
+    room.write("first.csv", format!("{head}\n{first}"));
+    let whole = "--adjacency add-remove-row --norm-bound 10";
+    let attribute = "--adjacency attribute --beta 1 --bound 10";
+    for (unit, ledger) in [(whole, "rows.ledger"), (attribute, "attributes.ledger")] {
+        let unit = unit.replace(" --bound 10", "");
+        room.json(&format!(
+            "ledger init {ledger} --data visits --epsilon 100 --delta 1e-3 {unit} --rows-a-user 3"
+        ));
+    }
+    let approximate = "--epsilon 8 --delta 1e-6";
+    for (name, command, ledger, noise) in [
+        ("c", format!("covariance {whole} {approximate}"), "rows.ledger", "sigma"),
+        ("m", format!("covariance --means {whole} {approximate}"), "rows.ledger", "sigma"),
+        ("w", format!("covariance --within .9 {whole} {approximate}"), "rows.ledger", ""),
+        (
+            "r",
+            format!("regression --target c --label-bound 9 {whole} {approximate}"),
+            "rows.ledger",
+            "",
+        ),
+        (
+            "s",
+            format!("signs -k 2 --seed 1 {attribute} --epsilon 8 --delta 0"),
+            "attributes.ledger",
+            "",
+        ),
+        (
+            "b",
+            format!(
+                "bounded --low -9 --high 9 {} --epsilon 8 --delta 0",
+                "--adjacency attribute --beta 18"
+            ),
+            "",
+            "",
+        ),
+    ] {
+        let (kind, options) = command.split_once(' ').expect("options");
+        let run = |file: &str, out: &str, more: &str| {
+            room.json(&format!("release {kind} {file} --out {out} {options} {more}"))
+        };
+        let of = "--user who --rows-a-user 3";
+        let test = "--insecure-test-noise 3";
+        // The same numbers as of the rows that enter.
+        run("visits.csv", &format!("{name}1.dps"), &format!("{of} {test}"));
+        run("first.csv", &format!("{name}2.dps"), &format!("{of} {test}"));
+        let [a, b] = ["1", "2"].map(|i| room.read(&format!("{name}{i}.dps")));
+        assert_eq!(a, b, "{command}");
+        let paid = if ledger.is_empty() { String::new() } else { format!("--ledger {ledger}") };
+        let made = run("visits.csv", &format!("{name}3.dps"), &format!("{of} {paid}"));
+        assert!(made["adjacency"].as_str().expect("text").contains("up to 3 times for one user"));
+        assert!(!made.to_string().contains("left out"), "{made}");
+        let verified = room.json(&format!("verify {name}3.dps"));
+        assert_eq!(verified["verdict"], "holds together", "{verified}");
+        room.json(&format!("verify {name}3.dps --require adjacency=user,rows>=3"));
+        room.refuses(&format!("verify {name}3.dps --require rows>=4"), 1, &["rows"]);
+        if !noise.is_empty() {
+            let one = run("first.csv", &format!("{name}4.dps"), "--id who");
+            let ratio = number(&made, noise) / number(&one, noise);
+            assert!((ratio - 3.0).abs() < 1e-4, "{ratio}");
+        }
+    }
+    // Each costs a ledger of users its own epsilon, not three times it.
+    for (ledger, count) in [("rows.ledger", 4), ("attributes.ledger", 1)] {
+        let shown = room.json(&format!("ledger show {ledger}"));
+        let entries = shown["entries"].as_array().expect("entries");
+        assert_eq!(entries.len(), count);
+        for entry in entries {
+            assert!((number(entry, "epsilon") - 8.0).abs() < 1e-6, "{entry}");
+        }
+    }
+}
+
+/// Sets alike: of every user the first enter, and all that enter lose the budget together.
+#[test]
+fn releases_of_sets_take_users() {
+    let room = room();
+    let line = |i: usize| format!("u{} a{} b{} c{}\n", i % 10, i, i % 7, i % 3);
+    room.write("all.txt", (0..35).map(line).collect::<String>());
+    room.write("first.txt", (0..20).map(line).collect::<String>());
+    let of = "--user 1 --rows-a-user 2";
+    let set_items = "--adjacency set-items --alpha 1 --min-size 1 --delta 0";
+    room.json("ledger init sets.ledger --data sets --epsilon 100 --delta 1e-5 --adjacency set-items --alpha 1 --min-size 1 --rows-a-user 2");
+    for (mechanism, unit) in [
+        ("bins", set_items),
+        ("occupancy", set_items),
+        ("buckets", "--adjacency any-input --delta 0"),
+    ] {
+        let run = |file: &str, out: &str, more: &str| {
+            room.json(&format!(
+                "release minhash {file} --out {out} --force --mechanism {mechanism} -k 6 --seed 1 {unit} {more}"
+            ))
+        };
+        let test = "--insecure-test-noise 3";
+        run("all.txt", "1.dps", &format!("{of} --epsilon 8 {test}"));
+        run("first.txt", "2.dps", &format!("{of} --epsilon 8 {test}"));
+        assert_eq!(room.read("1.dps"), room.read("2.dps"), "{mechanism}");
+        let made = run("all.txt", "3.dps", &format!("{of} --epsilon 8 --ledger sets.ledger"));
+        assert!(made["adjacency"].as_str().expect("text").contains("up to 2 times for one user"));
+        assert!(!made.to_string().contains("left out"), "{made}");
+        let verified = room.json("verify 3.dps");
+        assert_eq!(verified["verdict"], "holds together", "{verified}");
+        room.json("verify 3.dps --require adjacency=user,rows>=2");
+        let noisy = room.run(&format!(
+            "release minhash all.txt --out 5.dps --force --mechanism {mechanism} -k 6 --seed 1 {unit} {of} --epsilon 8"
+        ));
+        assert!(String::from_utf8_lossy(&noisy.stderr).contains("15 sets of users"), "{noisy:?}");
+        assert!(!String::from_utf8_lossy(&noisy.stdout).contains("15 sets"));
+    }
+    let entries = room.json("ledger show sets.ledger");
+    for entry in entries["entries"].as_array().expect("entries") {
+        assert!((number(entry, "epsilon") - 8.0).abs() < 1e-6, "{entry}");
+    }
+    for (more, what) in [
+        ("--mechanism mixture", "--user needs hash functions"),
+        ("--mechanism bins --fresh", "--user needs hash functions"),
+        ("--mechanism bins --keep-id 1", "only column beside the items"),
+    ] {
+        let command =
+            format!("release minhash all.txt --out 6.dps -k 6 {set_items} {of} --epsilon 8 {more}");
+        room.refuses(&command.replace("--delta 0", "--delta 1e-6"), 2, &[what]);
     }
 }

@@ -179,12 +179,16 @@ impl Theorem {
         use Adjacency as A;
         use CoordinateProfile as C;
         use Profile as P;
-        let row = || match adjacency {
-            A::AddRemoveRow { bound } | A::ZeroRow { bound } => {
-                Some(covariance_sensitivity(bound, RowChange::AddRemove))
-            }
-            A::ReplaceRow { bound } => Some(covariance_sensitivity(bound, RowChange::Replace)),
-            _ => None,
+        // What the rows of a unit move a matrix of second moments by: a user's add up.
+        let row = || {
+            let one = match adjacency.each() {
+                A::AddRemoveRow { bound } | A::ZeroRow { bound } => {
+                    covariance_sensitivity(bound, RowChange::AddRemove)
+                }
+                A::ReplaceRow { bound } => covariance_sensitivity(bound, RowChange::Replace),
+                _ => return None,
+            };
+            Some(one * adjacency.rows() as f64)
         };
         // The l2 norm by which a row can move.
         let moves = || match adjacency {
@@ -225,7 +229,10 @@ impl Theorem {
                     None => false,
                 }
             }
-            (Self::SignsTouched | Self::BitResponse, P::RandomizedResponse { .. }) => {
+            (Self::SignsTouched, P::RandomizedResponse { bits, .. }) => {
+                matches!(adjacency.each(), A::Attribute { .. }) && *bits >= adjacency.rows()
+            }
+            (Self::BitResponse, P::RandomizedResponse { .. }) => {
                 matches!(adjacency, A::Attribute { .. })
             }
             (
@@ -250,9 +257,11 @@ impl Theorem {
                 }
             }
             // Every position may differ: the mixture with probability one.
-            (Self::MinHashMixture, P::KaryResponse { .. })
-            | (Self::OnePermutation, P::KaryResponse { .. }) => {
+            (Self::MinHashMixture, P::KaryResponse { .. }) => {
                 matches!(adjacency, A::SetItems { .. })
+            }
+            (Self::OnePermutation, P::KaryResponse { responses, .. }) => {
+                matches!(adjacency.each(), A::SetItems { .. }) && *responses >= adjacency.rows()
             }
             // As many trials as bins, or as items may differ: the fewer.
             (
@@ -267,9 +276,11 @@ impl Theorem {
                 }
                 _ => false,
             },
-            (Self::BucketResponse, P::KaryResponse { .. }) => adjacency == A::AnyInput,
-            (Self::BoundedValues, P::KaryResponse { .. }) => {
-                matches!(adjacency, A::Attribute { .. })
+            (Self::BucketResponse, P::KaryResponse { responses, .. }) => {
+                adjacency.each() == A::AnyInput && *responses >= adjacency.rows()
+            }
+            (Self::BoundedValues, P::KaryResponse { responses, .. }) => {
+                matches!(adjacency.each(), A::Attribute { .. }) && *responses >= adjacency.rows()
             }
             (Self::GroupCounts, P::PureDp { .. }) => matches!(adjacency, A::SetItems { .. }),
             (Self::UnitVectors, P::PureDp { .. }) => of_user || adjacency.each() == A::AnyInput,
@@ -342,12 +353,14 @@ impl core::fmt::Display for Theorem {
 /// (`private-newton.md`): a row of zeros has a residual too.
 fn counted_moves(adjacency: Adjacency) -> (f64, f64) {
     let two = core::f64::consts::SQRT_2;
-    match adjacency {
+    let one = match adjacency.each() {
         Adjacency::AddRemoveRow { bound } => (bound.get(), 1.0),
         Adjacency::ZeroRow { bound } => (bound.get(), two),
         Adjacency::ReplaceRow { bound } => (2.0 * bound.get(), two),
         _ => (f64::INFINITY, f64::INFINITY),
-    }
+    };
+    let rows = adjacency.rows() as f64;
+    (rows * one.0, rows * one.1)
 }
 
 /// The least probability over these neighbours that one minimum differs: one less than the least

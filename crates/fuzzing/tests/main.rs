@@ -5,4 +5,5 @@ mod corpus;
 mod faults;
 mod forged;
 mod golden;
+mod users;
 mod verifier;

@@ -25,6 +25,7 @@ mod quantile;
 mod refusals;
 mod regression;
 mod release_file;
+mod users;
 mod verify;
 mod window;
 mod window_predictions;

@@ -12,6 +12,7 @@ use crate::source::{self, Meter};
 use sketch::sets::ItemSet;
 use std::collections::HashSet;
 use std::io::BufRead;
+use std::sync::atomic::Ordering;
 
 /// Sets of a batch, and about how many bytes of text.
 const BATCH: usize = 4096;
@@ -38,7 +39,8 @@ impl SetsFile {
     /// A file that cannot be read, that is not of its format, or whose sets could be several things.
     pub fn open(&self) -> Result<SetReader> {
         self.ids.iter().for_each(|of| *of.ids() = Default::default());
-        self.open_with(HashSet::new())
+        let users = self.users.as_ref().map(crate::Users::begun);
+        Self { users, ..self.clone() }.open_with(HashSet::new())
     }
 
     /// As [`SetsFile::open`] for a file that comes after another: ids go on, and no set has rows in both.
@@ -46,7 +48,7 @@ impl SetsFile {
     /// # Errors
     /// As [`SetsFile::open`].
     pub fn open_after(&self, before: SetReader) -> Result<SetReader> {
-        let mut file = self.clone();
+        let mut file = Self { users: before.file.users.clone(), ..self.clone() };
         let lists = [SetFormat::Jsonl, SetFormat::Parquet, SetFormat::Arrow];
         if file.items.is_empty() && lists.contains(&file.format()) {
             // The only list of another name would be another list.
@@ -56,6 +58,12 @@ impl SetsFile {
     }
 
     fn open_with(&self, seen: HashSet<String>) -> Result<SetReader> {
+        if self.users.is_some() && (self.ids.is_some() || self.set_id.is_some()) {
+            return Err(Error::options(
+                "`users` names the only column beside the items: leave `keep_id` out, and write a set into one row (`set_id` makes \
+                 sets of several)",
+            ));
+        }
         let (inner, meter) = match self.format() {
             #[cfg(any(feature = "arrow", feature = "parquet"))]
             format @ (SetFormat::Parquet | SetFormat::Arrow) => set_columns::open(self, format)?,
@@ -116,6 +124,18 @@ impl SetReader {
         while batch.len() < BATCH && text_read < BATCH_BYTES {
             let Some(named) = self.inner.next()? else { break };
             let record = self.sets + batch.len() as u64 + 1;
+            if let Some(users) = &self.file.users {
+                let user = named.id.as_deref().map(str::trim).filter(|user| !user.is_empty());
+                let Some(user) = user else {
+                    let record = record + users.left_out.load(Ordering::Relaxed);
+                    return Err(self.file.refused("a set does not say whose it is", record));
+                };
+                if users.takes(user.as_bytes().to_vec()) {
+                    text_read += named.bytes;
+                    batch.push(named.set);
+                }
+                continue;
+            }
             if let Some(column) = &self.file.ids {
                 let id = column.ids().push(named.id.as_deref().unwrap_or_default());
                 id.map_err(|_| self.file.refused(NOT_AN_ID, record))?;

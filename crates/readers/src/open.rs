@@ -16,8 +16,7 @@ impl RowsFile {
     /// A file that cannot be read or is not of its format, options that do not belong to the format, no
     /// column to use, an identifier among the columns, a format that was not built in.
     pub fn open(&self) -> Result<Input> {
-        self.begin();
-        self.open_with(None)
+        self.begun().open_with(None)
     }
 
     /// As [`RowsFile::open`] for bytes that come from elsewhere, as from memory; messages call them by
@@ -26,14 +25,13 @@ impl RowsFile {
     /// # Errors
     /// As [`RowsFile::open`].
     pub fn open_from(&self, source: impl Read + Send + 'static) -> Result<Input> {
-        self.begin();
-        self.open_with(Some(Box::new(source)))
+        self.begun().open_with(Some(Box::new(source)))
     }
 
-    /// Nothing was read yet.
-    pub(crate) fn begin(&self) {
-        self.users.iter().for_each(crate::Users::begin);
+    /// For a reading of its own.
+    pub(crate) fn begun(&self) -> Self {
         self.ids.iter().for_each(|of| *of.ids() = Default::default());
+        Self { users: self.users.as_ref().map(crate::Users::begun), ..self.clone() }
     }
 
     pub(crate) fn open_with(&self, given: Option<Box<dyn Read + Send>>) -> Result<Input> {

@@ -152,8 +152,15 @@ pub struct Users {
     pub most: u64,
     /// Rows that were left out, once the file was read: for its owner alone.
     pub left_out: Arc<AtomicU64>,
-    /// How many rows every user has had.
-    seen: Arc<Mutex<HashMap<Vec<u8>, u64>>>,
+    /// Of the reading that goes on: a file may be open twice.
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// How many rows every user has had, and how many of them were left out.
+#[derive(Debug, Default)]
+struct Seen {
+    rows: HashMap<Vec<u8>, u64>,
+    left_out: u64,
 }
 
 impl Users {
@@ -163,19 +170,20 @@ impl Users {
         Self { column: column.into(), most, left_out: Arc::default(), seen: Arc::default() }
     }
 
-    /// Nothing was read yet: what is opened twice is counted once.
-    pub(crate) fn begin(&self) {
+    /// For a reading of its own, whatever other readings have seen.
+    pub(crate) fn begun(&self) -> Self {
         self.left_out.store(0, Ordering::Relaxed);
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        Self { seen: Arc::default(), ..self.clone() }
     }
 
     /// Whether one more row of this user is used.
     pub(crate) fn takes(&self, user: Vec<u8>) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let rows = seen.entry(user).or_default();
+        let rows = seen.rows.entry(user).or_default();
         *rows += 1;
         let within = *rows <= self.most;
-        self.left_out.fetch_add(u64::from(!within), Ordering::Relaxed);
+        seen.left_out += u64::from(!within);
+        self.left_out.store(seen.left_out, Ordering::Relaxed);
         within
     }
 }

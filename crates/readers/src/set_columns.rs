@@ -190,7 +190,7 @@ impl Lists {
         }
         let set = ItemSet::new(items);
         let set = set.map_err(|_| rows.file.refused(EMPTY, rows.rows))?;
-        let id = match rows.file.ids {
+        let id = match rows.file.named() {
             None => None,
             Some(_) => Some(rows.cell(batch.column(rows.places[1]), row)?),
         };

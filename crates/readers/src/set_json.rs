@@ -114,7 +114,7 @@ impl SetJson {
         };
         if text.starts_with('[') {
             place(None)?;
-            if file.ids.is_some() || !file.items.is_empty() {
+            if file.named().is_some() || !file.items.is_empty() {
                 return Err("a line is a list, and `keep_id` and `items` name fields of objects");
             }
             return Ok((items(text)?, None));
@@ -145,7 +145,7 @@ impl SetJson {
             }
         };
         let items = items(list.get())?;
-        let id = file.ids.as_ref().map(|ids| one(&ids.column)).transpose()?;
+        let id = file.named().map(one).transpose()?;
         let word = |raw: &RawValue| serde_json::from_str::<Word>(raw.get()).map(Word::text);
         let id =
             id.map(word).transpose().map_err(|_| "an id is neither a text nor a whole number")?;

@@ -43,9 +43,9 @@ impl SetLines {
                  csv when this is a table",
             ));
         }
-        if file.ids.as_ref().is_some_and(|ids| ids.column != "1") {
+        if file.named().is_some_and(|column| column != "1") {
             return Err(Error::options(
-                "lines of words have no columns: the name of a set is its first word, `keep_id` 1",
+                "lines of words have no columns: the name of a set, or whose it is, is its first word, `keep_id` 1 or `users` 1",
             ));
         }
         let header = match file.header {
@@ -62,8 +62,8 @@ impl SetLines {
             bytes,
             path: file.path.clone(),
             separator: separator.map(str::to_owned),
-            skipped: usize::from(file.id_first || file.ids.is_some()),
-            named: file.ids.is_some(),
+            skipped: usize::from(file.id_first || file.named().is_some()),
+            named: file.named().is_some(),
             header,
             lines: 0,
             sets: 0,

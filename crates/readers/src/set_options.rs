@@ -1,7 +1,7 @@
 //! Which file of sets is read, and how.
 
 use crate::error::{DataError, Error, Result};
-use crate::options::IdColumn;
+use crate::options::{IdColumn, Users};
 use sketch::sets::ItemSet;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +56,8 @@ pub struct SetsFile {
     pub set_id: Option<String>,
     /// What the sets are called: a column or a field; in lines the first word (`1`), which `id_first` leaves out.
     pub ids: Option<IdColumn>,
+    /// How many sets of a user are used: a column or a field, in lines the first word (`1`). Not beside `ids` and `set_id`.
+    pub users: Option<Users>,
 }
 
 impl SetsFile {
@@ -70,7 +72,14 @@ impl SetsFile {
             items: Vec::new(),
             set_id: None,
             ids: None,
+            users: None,
         }
+    }
+
+    /// The column or field that is read beside the items.
+    pub(crate) fn named(&self) -> Option<&str> {
+        let users = self.users.as_ref().map(|users| users.column.as_str());
+        self.ids.as_ref().map(|ids| ids.column.as_str()).or(users)
     }
 
     pub(crate) fn refused(&self, rule: impl Into<String>, record: u64) -> Error {

@@ -24,8 +24,8 @@ pub(crate) fn columns(
     vetted: bool,
 ) -> Result<Vec<usize>> {
     few(count)?;
-    let named = file.set_id.as_ref().or(file.ids.as_ref().map(|ids| &ids.column));
-    let wanted = file.items.iter().chain(named);
+    let named = file.set_id.as_deref().or(file.named());
+    let wanted = file.items.iter().map(String::as_str).chain(named);
     wanted.map(|text| Selection::one(text, count, names, vetted)).collect()
 }
 
@@ -91,7 +91,7 @@ impl<C: Cells> Sets for Wide<C> {
     fn next(&mut self) -> Result<Option<Named>> {
         let Some(mut row) = self.cells.next()? else { return Ok(None) };
         let bytes = row.iter().map(String::len).sum();
-        let id = self.file.ids.is_some().then(|| row.pop().unwrap_or_default());
+        let id = self.file.named().is_some().then(|| row.pop().unwrap_or_default());
         let words: Box<dyn Iterator<Item = &str>> = match self.file.separator.as_deref() {
             None => Box::new(row.iter().map(String::as_str)),
             Some("space") => Box::new(row.iter().flat_map(|cell| cell.split_whitespace())),

@@ -63,7 +63,8 @@ pub fn open_all(files: Vec<RowsFile>) -> Result<Input> {
             "{name} can be read once only, and several inputs are looked at before they are read: save it to a file"
         )));
     }
-    file.begin();
+    let file = file.begun();
+    waiting.iter_mut().for_each(|other| other.users = file.users.clone());
     let first = file.open_with(None)?;
     let (d, columns) = (first.rows.d(), first.columns);
     let likeness = Likeness { first: file.path.clone(), d, columns: columns.clone() };

@@ -1,8 +1,9 @@
 //! Arbitrary bytes give an error or rows of the stated length, never a panic.
 
 use crate::FileFormat::{self, Arrow, Csv, Idx, Npy, Parquet, Svmlight};
-use crate::{Block, Missing, RowsFile, Users};
+use crate::{Block, IdColumn, Missing, RowsFile, SetsFile, Users};
 use proptest::prelude::*;
+use sketch::sets::ItemSet;
 use std::io::Write;
 
 /// A format, and the features that svmlight needs.
@@ -221,6 +222,21 @@ fn the_first_rows_of_every_user_are_used() {
     );
 }
 
+/// A file that is open twice, as where norms are counted first: each reading counts for itself.
+#[test]
+fn readings_of_one_file_count_apart() {
+    let text = "a,who\n1,x\n2,x\n3,y\n4,x\n";
+    let users = Users::new("who", 2);
+    let options = RowsFile { users: Some(users.clone()), ..of(Csv) };
+    let open = || options.open_from(std::io::Cursor::new(text.as_bytes().to_vec())).unwrap();
+    let (mut first, mut second) = (open(), open());
+    for input in [&mut second, &mut first] {
+        let block = input.rows.next(Block::default()).unwrap().unwrap();
+        assert_eq!(block.dense(1)[..], [1.0, 2.0, 3.0]);
+        assert_eq!(users.left_out.load(std::sync::atomic::Ordering::Relaxed), 1);
+    }
+}
+
 /// One user's values change, and nobody's name: at most that many rows that are used change, at the same places, whatever the file.
 #[test]
 fn what_one_user_says_moves_no_row_of_others() {
@@ -248,4 +264,97 @@ fn what_one_user_says_moves_no_row_of_others() {
         let own = names.iter().filter(|name| **name == changed).count() as u64;
         assert_eq!(differ, own.min(most));
     }
+}
+
+/// The sets that enter, and how many are left out.
+fn sets_of_users(file: SetsFile, column: &str, most: u64) -> Result<(Vec<ItemSet>, u64), String> {
+    let users = Users::new(column, most);
+    let file = SetsFile { users: Some(users.clone()), ..file };
+    let (mut reader, mut all) = (file.open().map_err(|e| e.to_string())?, Vec::new());
+    loop {
+        let sets = reader.next().map_err(|e| e.to_string())?;
+        if sets.is_empty() {
+            return Ok((all, users.left_out.load(std::sync::atomic::Ordering::Relaxed)));
+        }
+        all.extend(sets);
+    }
+}
+
+#[test]
+fn the_first_sets_of_every_user_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        SetsFile::new(path)
+    };
+    let expected = |kept: &[[&str; 2]]| -> Vec<ItemSet> {
+        kept.iter().map(|words| ItemSet::from_words(words.iter().copied()).unwrap()).collect()
+    };
+    let two = expected(&[["a", "b"], ["c", "d"], ["b", "e"], ["k", "l"]]);
+    let lines = write("s.txt", "x a b\ny c d\nx b e\nx f g\ny k l\nx m n\n");
+    let table = write("s.csv", "what,who\na b,x\nc d,y\nb e, x \nf g,x\nk l,y\nm n,x\n");
+    let cells = write("c.csv", "p,who,q\na,x,b\nc,y,d\nb,x,e\nf,x,g\nk,y,l\nm,x,n\n");
+    let object =
+        |who: &str, p: &str, q: &str| format!("{{\"who\":\"{who}\",\"s\":[\"{p}\",\"{q}\"]}}\n");
+    let rows = [
+        ("x", "a", "b"),
+        ("y", "c", "d"),
+        ("x", "b", "e"),
+        ("x", "f", "g"),
+        ("y", "k", "l"),
+        ("x", "m", "n"),
+    ];
+    let json: String = rows.iter().map(|(who, p, q)| object(who, p, q)).collect();
+    let json = write("s.jsonl", &json);
+    let items = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let table = SetsFile { items: items(&["what"]), separator: Some("space".into()), ..table };
+    let cells = SetsFile { items: items(&["p", "q"]), ..cells };
+    for (file, column) in [(lines, "1"), (table.clone(), "who"), (cells, "who"), (json, "who")] {
+        assert_eq!(sets_of_users(file.clone(), column, 2), Ok((two.clone(), 2)), "{file:?}");
+        let (all, none) = sets_of_users(file.clone(), column, 9).unwrap();
+        assert_eq!((all.len(), none), (6, 0));
+        let (one, five) = sets_of_users(file, column, 1).unwrap();
+        assert_eq!((one, five), (expected(&[["a", "b"], ["c", "d"]]), 4));
+    }
+    // Batches of which nothing enters do not end the file.
+    let many: String = (0..10_000).map(|i| format!("x i{i}\n")).collect();
+    let (found, left_out) = sets_of_users(write("m.txt", &format!("{many}y z\n")), "1", 1).unwrap();
+    assert_eq!((found.len(), left_out), (2, 9_999));
+    let refused = |file: SetsFile, column: &str| sets_of_users(file, column, 2).unwrap_err();
+    let nobody = write("n.csv", "what,who\na b,x\nc d,\n");
+    let nobody = SetsFile { items: items(&["what"]), separator: Some("space".into()), ..nobody };
+    assert!(refused(nobody, "who").contains("does not say whose it is"));
+    assert!(refused(table.clone(), "nobody").contains("no column"));
+    assert!(refused(write("o.txt", "x a\n"), "2").contains("first word"));
+    let named = SetsFile { ids: Some(IdColumn::new("who")), ..table.clone() };
+    assert!(refused(named, "who").contains("only column beside the items"));
+    let long = SetsFile { set_id: Some("who".into()), separator: None, ..table };
+    assert!(refused(long, "who").contains("into one row"));
+}
+
+/// Parquet, a list a row.
+#[cfg(feature = "parquet")]
+#[test]
+fn lists_of_users_are_bounded() {
+    use arrow_array::builder::{ListBuilder, StringBuilder};
+    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for words in [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]] {
+        words.iter().for_each(|word| lists.values().append_value(word));
+        lists.append(true);
+    }
+    let who = StringArray::from(vec!["x", "x", "y", "x"]);
+    let columns: [(&str, ArrayRef); 2] =
+        [("who", std::sync::Arc::new(who)), ("items", std::sync::Arc::new(lists.finish()))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.parquet");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let (found, left_out) = sets_of_users(SetsFile::new(path), "who", 1).unwrap();
+    let of = |words: [&str; 2]| ItemSet::from_words(words).unwrap();
+    assert_eq!((found, left_out), (vec![of(["a", "b"]), of(["e", "f"])], 2));
 }

@@ -223,4 +223,12 @@ fn angles_cover_what_the_checks_let_pass() {
     assert!(stated(shift(0.5), promised(1.0)) >= of(0.5, 1.0 - hidden));
     // Norms are checked to a share of 1e-9.
     assert!(stated(replace(0.3), promised(1.0)) >= of(0.6 * (1.0 + 1e-9), 1.0 - hidden));
+    // Of one attribute too.
+    let (bound, adjacency) = (EntryBound::new(ENTRY).unwrap(), shift(0.5));
+    let config = FreshConfig { d: 1, bits: 1, floor: promised(1.0), bound, adjacency };
+    let signs = FreshSigns::exact(config, Budget::new(4.0, 1e-6).unwrap()).unwrap();
+    let Some(Profile::BinomialMixture { probability, .. }) = signs.guarantee().profile() else {
+        panic!("another profile")
+    };
+    assert!(probability.get() >= of(0.5, 1.0 - f64::EPSILON));
 }

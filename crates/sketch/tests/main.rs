@@ -33,5 +33,6 @@ mod staircase;
 mod systems;
 mod threads;
 mod units;
+mod users;
 mod vectors;
 mod verify;

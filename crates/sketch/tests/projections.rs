@@ -300,3 +300,51 @@ fn shapes_beyond_the_tables_are_refused() {
         assert!(sketch::projection::min_dimension(family, 0, 0.2, failure).is_err());
     }
 }
+
+/// Dense rows beyond those of one pass, and sparse rows that reach over several panels of P, at their ends too.
+#[test]
+fn rows_of_every_pass_and_panel_agree_with_the_matrix() {
+    let spec = |d, k| ProjectionSpec::new(Family::Gaussian, d, k, PublicSeed::new(5)).unwrap();
+    let (n, d, k) = (4_100, 3, 2);
+    let rows: Vec<f64> = bytes(n, d).into_iter().map(f64::from).collect();
+    let p = spec(d, k).build();
+    let (m, found) = (matrix(&*p), project(&*p, RowsView::f64(n, d, &rows).unwrap()).unwrap());
+    for (row, out) in rows.chunks_exact(d).zip(found.chunks_exact(k)) {
+        for (a, b) in out.iter().zip(naive(row, &m, k)) {
+            assert!((a - b).abs() < 1e-10, "{a} {b}");
+        }
+    }
+    // A panel has 2^14 rows of 64 numbers.
+    let (n, d, k) = (40, 40_000, 64);
+    let p = spec(d, k).build();
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..n {
+        let ends = [16_383, 16_384, 32_767, 32_768];
+        let mut of_row: Vec<usize> = (i..d).step_by(37).chain(ends).collect();
+        of_row.sort_unstable();
+        of_row.dedup();
+        columns.extend(of_row.iter().map(|c| *c as u32));
+        values.extend(of_row.iter().map(|c| ((c * 7919 + i) % 101) as f64 / 50.0 - 1.0));
+        offsets.push(values.len());
+    }
+    let of = |n: usize| {
+        let end = offsets[n];
+        let csr =
+            CsrView { offsets: &offsets[..=n], columns: &columns[..end], values: &values[..end] };
+        project(&*p, RowsView::csr(n, d, csr).unwrap()).unwrap()
+    };
+    let all = of(n);
+    let mut of_column = vec![0.0; k];
+    for (i, out) in all.chunks_exact(k).enumerate().step_by(13) {
+        let mut expected = vec![0.0; k];
+        for at in offsets[i]..offsets[i + 1] {
+            p.row(columns[at] as usize, &mut of_column);
+            expected.iter_mut().zip(&of_column).for_each(|(e, w)| *e += values[at] * w);
+        }
+        for (a, b) in out.iter().zip(&expected) {
+            assert!((a - b).abs() < 1e-10, "{i}: {a} {b}");
+        }
+    }
+    // Few entries are multiplied without panels, to the same bits.
+    assert_eq!(of(5), all[..5 * k]);
+}

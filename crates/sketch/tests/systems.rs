@@ -130,6 +130,14 @@ fn least_dimension_keeps_its_promise() {
     assert!(min_dimension(Family::Oporp, 10_000, 0.2, failure).unwrap() < 1000);
     assert!(min_dimension(Family::CountSketch, 500, 0.2, failure).is_err());
     assert!(min_dimension(Family::Gaussian, 500, 1.5, failure).is_err());
+    // More columns than a row has attributes, and a failure that is certain.
+    assert!(min_dimension(Family::Gaussian, 300, 0.2, failure).is_err());
+    assert!(min_dimension(Family::Gaussian, 500, 0.2, Probability::new(1.0).unwrap()).is_err());
+    // Never fewer columns than a row has nonzeros.
+    let most = Probability::new(0.9).unwrap();
+    for family in [Family::SparseJl { nonzeros: 8 }, Family::HashedCopies { copies: 8 }] {
+        assert_eq!(min_dimension(family, 10_000, 0.9, most).unwrap(), 8, "{family:?}");
+    }
 }
 
 /// Mean square error of a method's distance estimates over repetitions.

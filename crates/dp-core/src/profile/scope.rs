@@ -13,9 +13,13 @@ impl Profile {
     /// [`Error::CertificateRejected`] naming what does not agree.
     pub(crate) fn check_adjacency(&self, adjacency: Adjacency) -> Result<()> {
         match *self {
-            Self::JlMechanism { bound, change, .. }
-            | Self::Wishart { bound, change, .. }
-            | Self::SymmetricGaussian { bound, change, .. } => same_row(adjacency, bound, change),
+            Self::JlMechanism { bound, change, .. } | Self::Wishart { bound, change, .. } => {
+                same_row(adjacency, bound, change, 1.0)
+            }
+            // Rows of a user move the matrix by as many times what one does: as a row longer by their root.
+            Self::SymmetricGaussian { bound, change, .. } => {
+                same_row(adjacency.each(), bound, change, (adjacency.rows() as f64).sqrt())
+            }
             Self::Repeated { ref profile, .. } => profile.check_adjacency(adjacency),
             Self::Group { ref profile, .. } => profile.check_adjacency(adjacency.each()),
             _ => Ok(()),
@@ -49,18 +53,19 @@ impl Profile {
     }
 }
 
-/// The profile must cover the adjacency's row: same change, a bound no smaller (rounding
+/// The profile must cover the adjacency's row, so many times as long: same change, a bound no smaller (rounding
 /// to the grid may make it a little larger).
-fn same_row(adjacency: Adjacency, bound: NormBound, change: RowChange) -> Result<()> {
+fn same_row(adjacency: Adjacency, bound: NormBound, change: RowChange, longer: f64) -> Result<()> {
     let (stated, changes) = row(adjacency)?;
     if changes != change {
         let found = format!("the profile is for {change:?}, the adjacency is {adjacency}");
         return Err(rejected("guarantee.profile.change", found));
     }
-    if bound.get() >= stated.get() * (1.0 - 1e-12) {
+    let least = stated.get() * longer;
+    if bound.get() >= least * (1.0 - 1e-12) {
         Ok(())
     } else {
-        let text = format!("states {bound}, must be at least {stated}");
+        let text = format!("states {bound}, must be at least {least}");
         Err(rejected("guarantee.profile.bound", text))
     }
 }

@@ -4,7 +4,7 @@ use super::denoise::{DenoisedCovariance, denoised};
 use super::normal::{checked, upper_quantile};
 use super::pca::{PrivatePca, of_denoised};
 use crate::covariance::{
-    CHOSEN, CONSTANT, Centre, CovarianceNoise, PrivateCovariance, ROWS, row_change,
+    CHOSEN, CONSTANT, Centre, CovarianceNoise, PrivateCovariance, ROWS, unit_change,
 };
 use crate::error::{Error, Result};
 use dp_core::{Probability, PublicValue, Release};
@@ -86,7 +86,7 @@ impl Moments {
                 "its noise hides how many rows there are: more rows or epsilon are needed",
             );
         }
-        let (bound, _) = row_change(certificate.guarantee().adjacency(), "moments")?;
+        let (bound, ..) = unit_change(certificate.guarantee().adjacency(), "moments")?;
         let bound = match certificate.statement().public.get(CHOSEN) {
             Some(PublicValue::Real(chosen)) => chosen.min(bound.get()),
             _ => bound.get(),

@@ -243,14 +243,32 @@ pub(crate) fn row_change(
         other => Err(Error::NotProven {
             mechanism,
             adjacency: other.to_string(),
-            instead: "covariance mechanisms protect a whole row, which is added or removed, becomes zero, or is replaced",
+            instead: "covariance mechanisms protect a whole row, which is added or removed, becomes zero, or is replaced; of a user with \
+                      several rows those with symmetric Gaussian noise do",
         }),
+    }
+}
+
+/// As [`row_change`], of each row of the unit, and how many rows a unit has.
+pub(crate) fn unit_change(
+    adjacency: Adjacency,
+    mechanism: &'static str,
+) -> Result<(NormBound, RowChange, u64)> {
+    let (bound, change) = row_change(adjacency.each(), mechanism)?;
+    Ok((bound, change, adjacency.rows()))
+}
+
+/// The bound of one row that moves `A^T A` as far as so many rows of this bound do at most, rounded up: longer by their root.
+pub(crate) fn as_one_row(bound: NormBound, rows: u64) -> Result<NormBound> {
+    match rows {
+        1 => Ok(bound),
+        _ => Ok(NormBound::new(bound.get() * (rows as f64).sqrt() * (1.0 + 4.0 * f64::EPSILON))?),
     }
 }
 
 /// Whether the number of rows is public: a row that is replaced, or becomes zero, leaves it.
 pub(crate) fn leaves_rows_public(adjacency: Adjacency) -> bool {
-    matches!(adjacency, Adjacency::ReplaceRow { .. } | Adjacency::ZeroRow { .. })
+    matches!(adjacency.each(), Adjacency::ReplaceRow { .. } | Adjacency::ZeroRow { .. })
 }
 
 /// What certificates say of rows over the bound, here and where rows of a matrix may shift: nothing is

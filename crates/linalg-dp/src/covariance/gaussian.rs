@@ -1,6 +1,6 @@
 //! The symmetric Gaussian mechanism ("Analyze Gauss", Frobenius-isotropic form).
 
-use super::clip::{RowClip, leaves_rows_public, row_change};
+use super::clip::{RowClip, as_one_row, leaves_rows_public, unit_change};
 use super::gram::{ExactGram, noise_grid};
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CHOSEN, CONSTANT, CovarianceNoise, PrivateCovariance, ROWS, Sums};
@@ -24,7 +24,8 @@ const NAME: &str = "symmetric Gaussian covariance";
 ///
 /// # Privacy
 /// The Frobenius sensitivity is `B^2` when a row of norm at most B is added or removed and
-/// `sqrt 2 B^2` when it is replaced: a Gaussian mechanism of exactly that sensitivity.
+/// `sqrt 2 B^2` when it is replaced: a Gaussian mechanism of exactly that sensitivity. Of a user with up to m such rows it is
+/// m times as much, which equal rows attain.
 ///
 /// # References
 /// Dwork, Talwar, Thakurta, Zhang 2014 (Algorithm 1); it uses sigma off the diagonal
@@ -82,7 +83,7 @@ impl GaussianCovariance {
     /// A budget with delta = 0, an adjacency that does not protect rows, or a dimension
     /// or bound outside its range.
     pub fn calibrate(dim: usize, adjacency: Adjacency, budget: Budget) -> Result<Self> {
-        Self::calibrate_clip(RowClip::new(dim, row_change(adjacency, NAME)?.0)?, adjacency, budget)
+        Self::calibrate_clip(RowClip::new(dim, unit_change(adjacency, NAME)?.0)?, adjacency, budget)
     }
 
     /// The least sigma for a release of sums and second moments together: [`PrivateCovariance::sums`], from which
@@ -95,24 +96,29 @@ impl GaussianCovariance {
     /// # Errors
     /// As [`GaussianCovariance::calibrate`].
     pub fn calibrate_moments(dim: usize, adjacency: Adjacency, budget: Budget) -> Result<Self> {
-        let clip = RowClip::new(dim, row_change(adjacency, NAME)?.0)?.check_powers()?;
+        let clip = RowClip::new(dim, unit_change(adjacency, NAME)?.0)?.check_powers()?;
         Self::calibrate_clip(clip.followed_by(clip.constant_for_means())?, adjacency, budget)
     }
 
     fn calibrate_clip(clip: RowClip, adjacency: Adjacency, budget: Budget) -> Result<Self> {
-        let (_, change) = row_change(adjacency, NAME)?;
-        let bound = clip.check_room()?.certified_bound();
+        let (_, change, rows) = unit_change(adjacency, NAME)?;
+        let bound = as_one_row(clip.check_room()?.certified_bound(), rows)?;
         // The final sigma is a hair larger than the one the grid is chosen for: finer is safe.
         let grid = noise_grid(&clip, calibrate::symmetric_gaussian(budget, bound, change)?)?;
-        let sigma = calibrate::symmetric_gaussian(budget, Self::paid_bound(&clip, grid)?, change)?;
+        let paid = Self::paid_bound(&clip, rows, grid)?;
+        let sigma = calibrate::symmetric_gaussian(budget, paid, change)?;
         Self::with_grid(clip, adjacency, budget, sigma, grid)
     }
 
     /// A step of the given mu in a composition, and its grid.
-    pub(crate) fn step(clip: &RowClip, change: RowChange, mu: f64) -> Result<(GaussianStep, Grid)> {
+    pub(crate) fn step(
+        clip: &RowClip,
+        (change, rows): (RowChange, u64),
+        mu: f64,
+    ) -> Result<(GaussianStep, Grid)> {
         let scale = |bound| NoiseScale::new(covariance_sensitivity(bound, change) / mu);
-        let grid = noise_grid(clip, scale(clip.certified_bound())?)?;
-        let paid = Self::paid_bound(clip, grid)?;
+        let grid = noise_grid(clip, scale(as_one_row(clip.certified_bound(), rows)?)?)?;
+        let paid = Self::paid_bound(clip, rows, grid)?;
         let sensitivity = L2Sensitivity::new(covariance_sensitivity(paid, change))?;
         let sigma = scale(paid)?;
         check_grid(sigma, grid)?;
@@ -129,7 +135,7 @@ impl GaussianCovariance {
         budget: Budget,
         sigma: NoiseScale,
     ) -> Result<Self> {
-        let clip = RowClip::new(dim, row_change(adjacency, NAME)?.0)?;
+        let clip = RowClip::new(dim, unit_change(adjacency, NAME)?.0)?;
         Self::with_grid(clip, adjacency, budget, sigma, noise_grid(&clip, sigma)?)
     }
 
@@ -141,9 +147,9 @@ impl GaussianCovariance {
         grid: Grid,
     ) -> Result<Self> {
         check_grid(sigma, grid)?;
-        let (_, change) = row_change(adjacency, NAME)?;
-        let profile =
-            Profile::SymmetricGaussian { bound: Self::paid_bound(&clip, grid)?, sigma, change };
+        let (_, change, rows) = unit_change(adjacency, NAME)?;
+        let bound = Self::paid_bound(&clip, rows, grid)?;
+        let profile = Profile::SymmetricGaussian { bound, sigma, change };
         let calibrated = AUTHOR.calibrated(
             adjacency,
             budget,
@@ -162,8 +168,8 @@ impl GaussianCovariance {
         adjacency: Adjacency,
         budget: Budget,
     ) -> Result<Self> {
-        let (_, change) = row_change(adjacency, NAME)?;
-        let (own, grid) = Self::step(&clip, change, mu)?;
+        let (_, change, rows) = unit_change(adjacency, NAME)?;
+        let (own, grid) = Self::step(&clip, (change, rows), mu)?;
         let sigma = own.sigma;
         let noise = AUTHOR.symmetric(clip.columns(), sigma, grid)?;
         let profile = Profile::GaussianComposition { steps: vec![own, choice.step] };
@@ -172,11 +178,11 @@ impl GaussianCovariance {
         Ok(Self { clip, sigma, grid, noise: Noise::AfterChoice { noise, guarantee, choice } })
     }
 
-    /// The row bound with clipping and the rounding of the totals to the grid paid: totals that differ
-    /// by D differ by at most `D + d g` once rounded, and both sensitivities grow at least as the
-    /// square of the bound.
-    pub(crate) fn paid_bound(clip: &RowClip, grid: Grid) -> Result<NormBound> {
-        let bound = clip.certified_bound();
+    /// The bound of one row that moves the totals as far as so many rows of a unit do, with clipping and the rounding of the
+    /// totals to the grid paid: totals that differ by D differ by at most `D + d g` once rounded, and both sensitivities grow at
+    /// least as the square of the bound.
+    pub(crate) fn paid_bound(clip: &RowClip, rows: u64, grid: Grid) -> Result<NormBound> {
+        let bound = as_one_row(clip.certified_bound(), rows)?;
         if grid.exponent() == 2 * clip.exponent() {
             return Ok(bound);
         }

@@ -44,7 +44,7 @@ mod release;
 mod wishart;
 
 pub use clip::RowClip;
-pub(crate) use clip::{answerable, leaves_rows_public, longer_rows, row_change};
+pub(crate) use clip::{answerable, leaves_rows_public, longer_rows, row_change, unit_change};
 pub(crate) use codec::{CovarianceFacts, put_covariance};
 pub use gaussian::GaussianCovariance;
 pub(crate) use gram::{ExactGram, MAX_SHIFT, OpenGram, noise_grid, rescale};

@@ -1,6 +1,6 @@
 //! The bound of rows chosen from the data, paid for.
 
-use super::clip::{RowClip, norm_of, row_change};
+use super::clip::{RowClip, norm_of, unit_change};
 use super::gaussian::{Choice, GaussianCovariance};
 use super::mechanism::{CovarianceMechanism, CovarianceStream};
 use super::release::PrivateCovariance;
@@ -89,15 +89,17 @@ impl QuantileCovariance {
         if !(0.5..=0.999).contains(&within) {
             return Err(Error::invalid("share of rows within the bound", within, "[.5, .999]"));
         }
-        let (bound, change) = row_change(adjacency, NAME)?;
+        let (bound, change, rows) = unit_change(adjacency, NAME)?;
         let whole = 1.0 / calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get();
         // A hair less, for the roundings of the scales.
         let mu = |share: f64| whole * share.sqrt() * (1.0 - 1e-12);
-        let moved = match (adjacency, change) {
+        let moved = match (adjacency.each(), change) {
             (Adjacency::AddRemoveRow { .. }, RowChange::AddRemove) => 1.0,
             // A row that stays is counted at two places.
             _ => core::f64::consts::SQRT_2,
         };
+        // All rows of a user may be at one place.
+        let moved = moved * rows as f64;
         let sigma = NoiseScale::new(moved / mu(COUNTS))?;
         // Counts are multiples of it.
         let grid = Grid::new((sigma.get().log2().floor() as i32 - 30).min(0))?;

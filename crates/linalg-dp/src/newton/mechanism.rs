@@ -7,7 +7,7 @@ use super::system::System;
 use crate::author::AUTHOR;
 use crate::covariance::{
     CONSTANT, CovarianceNoise, GaussianCovariance, MAX_SHIFT, OpenGram, PrivateCovariance, RowClip,
-    answerable, longer_rows, name_features, rescale, row_change,
+    answerable, longer_rows, name_features, rescale, unit_change,
 };
 use crate::error::{Error, Result};
 use crate::products::check_grid;
@@ -97,10 +97,10 @@ pub struct PrivateNewton {
 }
 
 /// What one change moves a gradient over its clip by, and counts by. Where a row of features becomes zero, with its
-/// constant c left, its part of a gradient goes from `k [x, c]` to `k' [0, c]`.
+/// constant c left, its part of a gradient goes from `k [x, c]` to `k' [0, c]`. Those of a user's rows add up.
 pub(crate) fn moves(clip: &RowClip, adjacency: Adjacency) -> (f64, f64) {
     let b = clip.certified_bound().get();
-    match adjacency {
+    let one = match adjacency.each() {
         Adjacency::AddRemoveRow { .. } => (b, 1.0),
         // A row of zeros has a residual too.
         Adjacency::ZeroRow { .. } => {
@@ -109,6 +109,13 @@ pub(crate) fn moves(clip: &RowClip, adjacency: Adjacency) -> (f64, f64) {
             (both * (1.0 + 4.0 * f64::EPSILON), core::f64::consts::SQRT_2)
         }
         _ => (2.0 * b, core::f64::consts::SQRT_2),
+    };
+    match adjacency.rows() as f64 {
+        1.0 => one,
+        rows => {
+            let rows = rows * (1.0 + 4.0 * f64::EPSILON);
+            (rows * one.0, rows * one.1)
+        }
     }
 }
 
@@ -131,7 +138,7 @@ impl PrivateNewton {
     /// range.
     pub fn calibrate(config: NewtonConfig, budget: Budget) -> Result<Self> {
         let NewtonConfig { features, adjacency, label_bound, intercept } = config;
-        let (bound, change) = row_change(adjacency, NAME)?;
+        let (bound, change, rows) = unit_change(adjacency, NAME)?;
         if features == 0 {
             let allowed = "[1, 2^20]: of rows without their target";
             return Err(Error::invalid("features", features, allowed));
@@ -145,7 +152,7 @@ impl PrivateNewton {
         let (of_gradient, of_counts) = moves(&clip, adjacency);
         let scale = |sensitivity: f64, share: f64| NoiseScale::new(sensitivity / mu(share));
 
-        let (gram, gram_grid) = GaussianCovariance::step(&clip, change, mu(GRAM))?;
+        let (gram, gram_grid) = GaussianCovariance::step(&clip, (change, rows), mu(GRAM))?;
         let each = (1.0 - GRAM - COUNTS) / TIMES as f64;
         let own = clip.exponent() - STEPS;
         let rough = scale(of_gradient, each)?;

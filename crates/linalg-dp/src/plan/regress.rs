@@ -142,10 +142,11 @@ impl Simulated {
 /// The adjacency of rows with their target: one vector.
 fn longer(adjacency: Adjacency, label: NormBound) -> Result<Adjacency> {
     let with = |bound: NormBound| NormBound::new(bound.get().hypot(label.get()));
-    Ok(match adjacency {
+    let each = match adjacency.each() {
         Adjacency::AddRemoveRow { bound } => Adjacency::AddRemoveRow { bound: with(bound)? },
         Adjacency::ReplaceRow { bound } => Adjacency::ReplaceRow { bound: with(bound)? },
         Adjacency::ZeroRow { bound } => Adjacency::ZeroRow { bound: with(bound)? },
         other => other,
-    })
+    };
+    Ok(each.of_user(adjacency.rows())?)
 }

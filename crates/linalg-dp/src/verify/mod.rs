@@ -21,7 +21,7 @@ mod regression;
 
 use crate::covariance::{
     CHOSEN, CONSTANT, CovarianceNoise, GaussianCovariance, PrivateCovariance, ROWS, RowClip,
-    leaves_rows_public, row_change,
+    leaves_rows_public, row_change, unit_change,
 };
 use crate::error::{Error, Result};
 use crate::groups::GroupSums;
@@ -272,7 +272,7 @@ fn is_published(certificate: &Certificate) -> bool {
 
 /// What no row of the certificate's dimension is longer than, once clipped and rounded.
 fn clip(certificate: &Certificate) -> Result<RowClip> {
-    let (bound, _) = row_change(certificate.guarantee().adjacency(), "covariance")?;
+    let (bound, ..) = unit_change(certificate.guarantee().adjacency(), "covariance")?;
     RowClip::new(size(&certificate.statement().public, "d")?, bound)
 }
 
@@ -301,14 +301,14 @@ fn covariance(certificate: &Certificate) -> Result<Finding> {
         return rejected("it states the number of rows, which its adjacency protects");
     }
     let longest = clip.certified_bound().get();
+    let (_, change, rows) = unit_change(certificate.guarantee().adjacency(), "covariance")?;
     let law = CovarianceNoise::of_matrix(&certificate.statement().noise);
     match (certificate.guarantee().profile(), law) {
         (
             Some(Profile::GaussianComposition { steps }),
             NoiseLaw::SymmetricGaussian { grid, .. },
         ) if chosen => {
-            let (_, change) = row_change(certificate.guarantee().adjacency(), "covariance")?;
-            let paid = GaussianCovariance::paid_bound(&clip, *grid)?;
+            let paid = GaussianCovariance::paid_bound(&clip, rows, *grid)?;
             let needed = covariance_sensitivity(paid, change);
             let stated = steps.first().map_or(0.0, |own| own.sensitivity.get());
             at_least("sensitivity", stated, needed, ROOM)
@@ -318,7 +318,7 @@ fn covariance(certificate: &Certificate) -> Result<Finding> {
             Some(Profile::SymmetricGaussian { bound, .. }),
             NoiseLaw::SymmetricGaussian { grid, .. },
         ) => {
-            let needed = GaussianCovariance::paid_bound(&clip, *grid)?;
+            let needed = GaussianCovariance::paid_bound(&clip, rows, *grid)?;
             at_least("a bound of rows of", bound.get(), needed.get(), ROOM)
         }
         (Some(Profile::Wishart { dim, bound, .. }), _) => {

@@ -1,7 +1,7 @@
 //! Regressions by private Newton steps.
 
 use super::checks::{Checks, ROOM, at_least, rejected, size};
-use crate::covariance::{CONSTANT, GaussianCovariance, RowClip, row_change};
+use crate::covariance::{CONSTANT, GaussianCovariance, RowClip, unit_change};
 use crate::error::Result;
 use crate::newton::{NewtonRegression, TIMES, moves, paid_gradient};
 use dp_core::noise::NoiseLaw;
@@ -35,7 +35,7 @@ impl Checks for NewtonRegression {
 pub(super) fn sensitivities(certificate: &Certificate) -> Result<Finding> {
     let (guarantee, statement) = (certificate.guarantee(), certificate.statement());
     let adjacency = guarantee.adjacency();
-    let (bound, change) = row_change(adjacency, "regression")?;
+    let (bound, change, rows) = unit_change(adjacency, "regression")?;
     let clip = RowClip::new(size(&statement.public, "d")?, bound)?;
     let clip = match statement.public.get(CONSTANT) {
         None => clip,
@@ -58,9 +58,10 @@ pub(super) fn sensitivities(certificate: &Certificate) -> Result<Finding> {
     else {
         return rejected("its noise is not that of a matrix, gradients and counts");
     };
-    let rows = covariance_sensitivity(GaussianCovariance::paid_bound(&clip, *of_gram)?, change);
+    let paid = GaussianCovariance::paid_bound(&clip, rows, *of_gram)?;
+    let of_matrix = covariance_sensitivity(paid, change);
     let needed = [
-        (gram, rows, 1),
+        (gram, of_matrix, 1),
         (gradient, paid_gradient(&clip, adjacency, *grid)?, TIMES),
         (counts, moves(&clip, adjacency).1, TIMES - 1),
     ];

@@ -94,14 +94,19 @@ impl CellLaw {
         })
     }
 
-    /// So many letters at so many offsets, or those of the least variance that any value can have at most.
-    pub(super) fn calibrate(budget: Budget, shape: Option<(u64, u64)>) -> Result<Self> {
-        let epsilon = budget.epsilon.get();
+    /// So many letters at so many offsets, or those of the least variance that any value can have at most: where the budget is
+    /// for so many responses.
+    pub(super) fn calibrate(
+        budget: Budget,
+        responses: u64,
+        shape: Option<(u64, u64)>,
+    ) -> Result<Self> {
+        let epsilon = budget.epsilon.get() / responses as f64;
         if !(EPSILONS.0..=EPSILONS.1).contains(&epsilon) {
             return Err(Error::invalid("epsilon of bounded values", epsilon, "[2^-10, 32]"));
         }
         let (letters, offsets) = shape.map_or_else(|| Self::best(epsilon), Ok)?;
-        let keep = calibrate::kary_response(budget, 1, letters)?;
+        let keep = calibrate::kary_response(budget, responses, letters)?;
         Self::new(KaryResponse::new(letters, keep)?, offsets)
     }
 
@@ -334,15 +339,17 @@ mod tests {
             (5.0, (5, 5), 0.018_287),
         ] {
             assert_eq!(CellLaw::best(epsilon).unwrap(), shape, "{epsilon}");
-            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), None).unwrap();
+            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), 1, None).unwrap();
             assert!((law.variance() - variance).abs() < 1e-6, "{epsilon}: {}", law.variance());
         }
         for epsilon in [1e-3, 1e-2, 10.0, 20.0, 32.0] {
-            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), None).unwrap();
+            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), 1, None).unwrap();
             assert!(law.variance().is_finite() && law.variance() > 0.0, "{epsilon}");
         }
         for epsilon in [1e-4, 33.0] {
-            assert!(CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), Some((2, 1))).is_err());
+            assert!(
+                CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), 1, Some((2, 1))).is_err()
+            );
         }
     }
 }

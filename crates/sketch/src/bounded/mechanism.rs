@@ -84,12 +84,22 @@ pub struct BoundedConfig {
 }
 
 impl PrivateBounded {
-    /// The law of least variance for the budget.
+    /// As [`PrivateBounded::of_user`], of one row.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn new(config: BoundedConfig, budget: Budget) -> Result<Self> {
+        Self::of_user(config, 1, budget)
+    }
+
+    /// The law of least variance for the budget, where the unit is a user with up to so many rows: one value of each may become any
+    /// other of the range.
     ///
     /// # Errors
     /// No values; an epsilon outside `[2^-10, 32]`; a range wider than beta, beyond 1e60 or narrower than 1e-60; categories
     /// that are not 2 to 256, have another range than `[0, categories - 1]`, or are clipped.
-    pub fn new(config: BoundedConfig, budget: Budget) -> Result<Self> {
+    pub fn of_user(config: BoundedConfig, rows: u64, budget: Budget) -> Result<Self> {
+        let adjacency = Adjacency::Attribute { beta: config.beta }.of_user(rows)?;
         let BoundedConfig { d, range, beta, law, clip } = config;
         let shape = law.shape(range)?;
         if clip && matches!(law, BoundedLaw::Categories(_)) {
@@ -106,20 +116,14 @@ impl PrivateBounded {
             );
             return Err(Error::invalid("width of the range", width, allowed));
         }
-        let law = CellLaw::calibrate(budget, shape)?;
+        let law = CellLaw::calibrate(budget, rows, shape)?;
         let noise = law.noise();
         let NoiseLaw::KaryResponse { alphabet, keep } = noise else {
             return Err(Error::invalid("noise law", "another", "a response"));
         };
-        let profile = Profile::KaryResponse { responses: 1, alphabet, keep };
+        let profile = Profile::KaryResponse { responses: rows, alphabet, keep };
         let basis = AUTHOR.theorem(Theorem::BoundedValues);
-        let calibrated = AUTHOR.calibrated(
-            Adjacency::Attribute { beta },
-            budget,
-            basis,
-            profile,
-            Cells(noise),
-        )?;
+        let calibrated = AUTHOR.calibrated(adjacency, budget, basis, profile, Cells(noise))?;
         Ok(Self { config, law, calibrated })
     }
 

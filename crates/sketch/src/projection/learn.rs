@@ -384,6 +384,47 @@ mod tests {
         PublicMoments::new(vec![0.0; d], &all).unwrap()
     }
 
+    /// The noise of public rows is taken off their covariance, and nothing where there is none.
+    #[test]
+    fn noise_is_taken_off_a_covariance() {
+        let mut state = 7u64;
+        let mut uniform = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        // Two values that are one, and noise of variance 1/12 in each.
+        let rows: Vec<f64> = (0..20_000)
+            .flat_map(|_| {
+                let both = 4.0 * uniform();
+                [both + uniform(), both + uniform()]
+            })
+            .collect();
+        let view = RowsView::f64(20_000, 2, &rows).expect("finite");
+        let raw = PublicMoments::of_noisy(view, 0.0).expect("rows");
+        let less = PublicMoments::of_noisy(view, 1.0 / 12.0).expect("rows");
+        let (raw, less) = (raw.covariance, less.covariance);
+        // Both were lifted, by a 64th of the mean variance.
+        let off = raw[(0, 0)] - less[(0, 0)] - (1.0 + FLOOR) / 12.0;
+        assert!(off.abs() < 2e-4, "{off}");
+        assert!((less[(0, 0)] - 16.0 / 12.0).abs() < 0.06, "{less:?}");
+        assert!(
+            PublicMoments::of_sample(RowsView::f64(1, 2, &[1.0, 2.0]).expect("finite")).is_err()
+        );
+        assert!(
+            PublicMoments::of_sample(RowsView::f64(2, 1, &[1.0, 2.0]).expect("finite")).is_ok()
+        );
+    }
+
+    /// A weak attribute against a strong one has its own sign.
+    #[test]
+    fn small_entries_have_their_own_sign() {
+        let loads = [0.5, -0.2, 0.9, -0.1];
+        let m = moments(4, |i, j| loads[i] * loads[j] + if i == j { 0.01 } else { 0.0 });
+        assert_eq!(signed(&m, &[0; 4]).unwrap(), [1, -1, 1, -1]);
+    }
+
     /// Four blocks of three, one attribute of each against the others: found whole, with their signs, when the noise
     /// is large; single attributes when it is small.
     #[test]

@@ -32,3 +32,6 @@ pub use learn::PublicMoments;
 pub(crate) use learn::{cut, not_positive, sizes};
 pub use matrix::PublicMatrix;
 pub use spec::{Family, Moments, ProjectionSpec, Sampling};
+
+#[cfg(test)]
+mod unit_tests;

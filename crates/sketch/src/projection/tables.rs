@@ -100,3 +100,38 @@ fn each_row(
         row.iter().for_each(|&s| push(i, s));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::convert::Infallible;
+    use rand_core::TryRng;
+
+    /// Words that were written down.
+    struct Words(Vec<u64>);
+
+    impl TryRng for Words {
+        type Error = Infallible;
+
+        fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+            self.try_next_u64().map(|word| word as u32)
+        }
+
+        fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+            Ok(self.0.pop().expect("a word"))
+        }
+
+        fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
+            unreachable!("words only")
+        }
+    }
+
+    /// Of 2^64 words one is too many for three columns: that word is drawn again.
+    #[test]
+    fn a_word_too_many_is_drawn_again() {
+        assert_eq!(below(&mut Words(vec![1 << 63, 0]), 3), 1);
+        assert_eq!(below(&mut Words(vec![1]), 3), 0);
+        // For four columns there is none.
+        assert_eq!(below(&mut Words(vec![0]), 4), 0);
+    }
+}

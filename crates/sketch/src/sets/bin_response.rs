@@ -56,19 +56,33 @@ pub struct BinResponse {
 }
 
 impl BinResponse {
-    /// The least noise for the budget; `values` is the number of symbols a non-empty bin can show. With one, a bin shows
+    /// As [`BinResponse::of_user`], of one set.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn calibrate(bins: usize, values: u32, alpha: u64, budget: Budget) -> Result<Self> {
+        Self::of_user(bins, values, alpha, 1, budget)
+    }
+
+    /// The least noise for the budget, where the unit is a user with up to `sets` sets, each of which may change by alpha items;
+    /// `values` is the number of symbols a non-empty bin can show. With one, a bin shows
     /// only whether it holds any item (occupancy bits): the best choice for search below epsilon 6 or so
     /// ([`SetIndex`](crate::search::SetIndex)).
     ///
     /// # Errors
     /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[1, 65535]` and `alpha` in `[1, 2^32]`;
     /// [`Error::Core`] when no response meets the budget.
-    pub fn calibrate(bins: usize, values: u32, alpha: u64, budget: Budget) -> Result<Self> {
+    pub fn of_user(
+        bins: usize,
+        values: u32,
+        alpha: u64,
+        sets: u64,
+        budget: Budget,
+    ) -> Result<Self> {
         check_shape(bins, values)?;
-        let neighbours = SetNeighbours::new(alpha, 1)?;
-        let family = ResponseFamily::bins(bins, values, alpha)?;
-        let theorem = Theorem::OnePermutation;
-        let calibrated = calibrated(family, neighbours.adjacency(), budget, theorem)?;
+        let unit = SetNeighbours::new(alpha, 1)?.adjacency().of_user(sets)?;
+        let family = ResponseFamily::bins(bins, values, alpha)?.of_user(sets);
+        let calibrated = calibrated(family, unit, budget, Theorem::OnePermutation)?;
         Ok(Self { bins, values, calibrated })
     }
 

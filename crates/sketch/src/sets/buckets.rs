@@ -45,15 +45,22 @@ pub struct BucketPrivMin {
 }
 
 impl BucketPrivMin {
-    /// Shares `epsilon` among the positions.
+    /// As [`BucketPrivMin::of_user`], of one set.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn new(shape: SymbolShape, epsilon: Epsilon) -> Result<Self> {
+        Self::of_user(shape, 1, epsilon)
+    }
+
+    /// Shares `epsilon` among the positions, where the unit is a user with up to so many sets among those of all of them.
     ///
     /// # Errors
     /// [`Error::Core`] when epsilon is too small for any response.
-    pub fn new(shape: SymbolShape, epsilon: Epsilon) -> Result<Self> {
-        let family = ResponseFamily::buckets(shape)?;
-        let theorem = Theorem::BucketResponse;
-        let budget = Budget::pure(epsilon);
-        let calibrated = calibrated(family, Adjacency::AnyInput, budget, theorem)?;
+    pub fn of_user(shape: SymbolShape, sets: u64, epsilon: Epsilon) -> Result<Self> {
+        let (unit, budget) = (Adjacency::AnyInput.of_user(sets)?, Budget::pure(epsilon));
+        let family = ResponseFamily::buckets(shape)?.of_user(sets);
+        let calibrated = calibrated(family, unit, budget, Theorem::BucketResponse)?;
         Ok(Self { shape, calibrated })
     }
 

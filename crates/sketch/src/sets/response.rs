@@ -104,7 +104,10 @@ pub(super) fn symbol_profile(
     adjacency: Adjacency,
 ) -> Result<Option<Profile>> {
     let (slots, alphabet) = (facts.scheme.slots, facts.alphabet as u32);
-    let family = match (mechanism, facts.coding, adjacency) {
+    // Fresh hash functions are shared by all sets of a user: their differences are not independent.
+    let apart = matches!(mechanism, BUCKETS | BINS);
+    let each = if apart { adjacency.each() } else { adjacency };
+    let family = match (mechanism, facts.coding, each) {
         (MIXTURE, Coding::Hashed { concatenation }, Adjacency::SetItems { alpha, min_size }) => {
             let shape = SymbolShape::new(slots, concatenation, alphabet)?;
             ResponseFamily::mixture(shape, SetNeighbours::new(alpha, min_size)?)?
@@ -122,7 +125,7 @@ pub(super) fn symbol_profile(
         }
         _ => return Ok(None),
     };
-    Ok(Some(family.profile(facts.keep)))
+    Ok(Some(family.of_user(adjacency.rows()).profile(facts.keep)))
 }
 
 /// Checks sets and makes their signatures.

@@ -47,6 +47,13 @@ impl ResponseFamily {
     }
 }
 
+impl ResponseFamily {
+    /// The same symbols of each of so many sets, which are answered apart.
+    pub(super) fn of_user(self, sets: u64) -> Self {
+        Self { coordinates: self.coordinates.saturating_mul(sets), ..self }
+    }
+}
+
 /// No symbol loses more.
 const MOST_LOSS: f64 = 60.0;
 const FAMILY: &str = "k-ary response on differing coordinates";

@@ -108,6 +108,20 @@ fn a_cosine_and_a_norm_are_the_peak_with_the_inverse_of_its_information() {
     }
 }
 
+/// Few bits, which say little of either: errors are of both still.
+#[test]
+fn a_norm_that_is_hardly_known_counts() {
+    let bits =
+        [(0.03, 0.02), (0.1, 0.15), (0.3, 0.4)].map(|(vote, step)| Bit { vote, step, spread: 1.0 });
+    let likelihood = Likelihood::new(bits.into(), vec![0.06, 0.06, 0.06]);
+    let found = likelihood.smooth((0.4, 6.0), (1e-3f64).ln());
+    let [a, b, c] = likelihood.information(0.1, found.norm.value);
+    assert!(found.cosine.value > 0.1f64.cos() && a < 1.0, "{found:?} {a}");
+    let expected = 0.1f64.sin() * (c / (a * c - b * b)).sqrt();
+    assert!(expected > 1.1 * 0.1f64.sin() / a.sqrt(), "{expected} {a} {b} {c}");
+    assert!((found.cosine.standard_error / expected - 1.0).abs() < 1e-6, "{found:?} {expected}");
+}
+
 /// The interval ends where a test begins to reject: just outside of it one does, just inside none does.
 #[test]
 fn intervals_end_where_a_test_rejects() {

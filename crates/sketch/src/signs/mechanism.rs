@@ -68,7 +68,7 @@ impl PrivateSigns {
     /// attribute; it only serves the bound on floating-point error.
     ///
     /// # Errors
-    /// An adjacency other than `Attribute`; a calibration that fails.
+    /// An adjacency other than `Attribute`, of one row or of each of a user's; a calibration that fails.
     pub fn new(
         sketch: SignSketch,
         rule: FlipRule,
@@ -76,8 +76,10 @@ impl PrivateSigns {
         bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
-        let beta = attribute(adjacency)?;
-        let touched = sketch.touched_by_one_attribute() as u64;
+        let beta = attribute(adjacency.each())?;
+        let of_one = sketch.touched_by_one_attribute() as u64;
+        // Rows have signs of their own.
+        let touched = of_one.saturating_mul(adjacency.rows());
         let keep = calibrate::randomized_response(budget, touched)?;
         let flips = Flips::new(FlipTable::new(rule, keep)?, &sketch.largest_changes(beta, bound))?;
         let profile = Profile::RandomizedResponse { bits: touched, keep };
@@ -133,7 +135,7 @@ pub struct SignsConfig {
     pub sketch: SignSketch,
     /// How the flips depend on the distance from zero.
     pub rule: FlipRule,
-    /// What may change: an attribute.
+    /// What may change: an attribute, of one row or of each of a user's.
     pub adjacency: Adjacency,
     /// Largest absolute value of an attribute.
     pub bound: EntryBound,

@@ -109,7 +109,7 @@ fn smooth_likelihood(
     }
     let certificate = release.certificate();
     let bound = stated_bound(&certificate.statement().public)?;
-    let beta = attribute(certificate.guarantee().adjacency())?;
+    let beta = attribute(certificate.guarantee().adjacency().each())?;
     let table = FlipTable::for_epsilon(rule.parse::<FlipRule>()?, *epsilon)?;
     let flip = |level| table.flip(level).get();
     let later = (1..table.highest_level()).map(|level| 2.0 * (flip(level) - flip(level + 1)));

@@ -237,14 +237,16 @@ pub(super) fn signs(
                 return Ok(LONG);
             }
             let sketch = SignSketch::new(specs.iter().map(|spec| spec.build()).collect())?;
-            let touched = sketch.touched_by_one_attribute() as u64;
-            if !matches!(guarantee.adjacency(), Adjacency::Attribute { .. }) {
+            let adjacency = guarantee.adjacency();
+            let one = sketch.touched_by_one_attribute() as u64;
+            let touched = one.saturating_mul(adjacency.rows());
+            if !matches!(adjacency.each(), Adjacency::Attribute { .. }) {
                 return rejected("adjacency", "signs protect single attributes, and it is another");
             }
             if *bits >= touched {
                 return Ok(Finding::Agrees);
             }
-            let reason = format!("counts {bits} bits, but one attribute touches {touched}");
+            let reason = format!("counts {bits} bits, but one unit touches {touched}");
             rejected("profile", reason)
         }
         _ => rejected("profile", "is not one of signs"),
@@ -281,10 +283,11 @@ pub(super) fn symbols(certificate: &Certificate, facts: &SymbolFacts) -> Result<
         return Ok(PUBLISHED);
     }
     let slots = facts.scheme.slots as u64;
-    let touched = match (facts.coding, guarantee.adjacency()) {
+    let touched = match (facts.coding, guarantee.adjacency().each()) {
         (Coding::Bins, Adjacency::SetItems { alpha, .. }) => alpha.min(slots),
         _ => slots,
     };
+    let touched = touched.saturating_mul(guarantee.adjacency().rows());
     let (stated, needed) = match guarantee.profile() {
         Some(Profile::KaryResponse { responses, .. }) => ((*responses, 1.0), (touched, 1.0)),
         Some(Profile::RandomizedResponse { bits, .. }) => ((*bits, 1.0), (touched, 1.0)),
@@ -333,7 +336,8 @@ pub(super) fn noisy_bits(certificate: &Certificate, facts: &NoisyFacts) -> Resul
 /// As [`symbols`] for values of a range: none can change by more than its width.
 pub(super) fn bounded(certificate: &Certificate, facts: &BoundedFacts) -> Result<Finding> {
     let (width, guarantee) = (facts.range()?.width(), certificate.guarantee());
-    match guarantee.adjacency() {
+    let (each, rows) = (guarantee.adjacency().each(), guarantee.adjacency().rows());
+    match each {
         Adjacency::Attribute { beta } if width <= beta.get() => {}
         Adjacency::Attribute { beta } => {
             let reason = format!("speaks of changes up to {beta}, but the range is {width} wide");
@@ -342,7 +346,7 @@ pub(super) fn bounded(certificate: &Certificate, facts: &BoundedFacts) -> Result
         _ => return rejected("adjacency", "bounded values protect one attribute of one row"),
     }
     match guarantee.profile() {
-        Some(Profile::KaryResponse { .. }) => Ok(Finding::Agrees),
+        Some(Profile::KaryResponse { responses, .. }) if *responses >= rows => Ok(Finding::Agrees),
         None if claim_alone(guarantee) => Ok(PUBLISHED),
         _ => rejected("profile", "is not one of bounded values"),
     }

@@ -2,7 +2,7 @@
 
 use super::feed::Source;
 use super::parts::{Asked, Made, Making};
-use super::privacy::{AdjacencyKind, IdOptions};
+use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::rows::{Promise, RowsOptions};
 use super::said::predicted;
 use crate::error::{Error, Result};
@@ -18,6 +18,8 @@ use sketch::distances::ValueRange;
 pub(crate) struct BoundedOptions {
     #[command(flatten)]
     pub(super) rows: RowsOptions,
+    #[command(flatten)]
+    users: UserOptions,
     #[command(flatten)]
     ids: IdOptions,
     /// Least value of an entry, for every possible file (after --divide); values outside of the range are refused.
@@ -63,8 +65,8 @@ impl BoundedOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         self.ids.of(&self.rows.input);
         let Promise { adjacency, budget, limits } =
-            self.rows.promise("bounded values", &[AdjacencyKind::Attribute])?;
-        let Adjacency::Attribute { beta } = adjacency else {
+            self.rows.promise_of(&self.users, "bounded values", &[AdjacencyKind::Attribute])?;
+        let Adjacency::Attribute { beta } = adjacency.each() else {
             return Err(Error::usage(
                 "bounded values protect one attribute: --adjacency attribute",
             ));
@@ -72,7 +74,7 @@ impl BoundedOptions {
         let (range, law) = self.law()?;
         let input = self.rows.open()?;
         let config = BoundedConfig { d: input.rows.d(), range, beta, law, clip: self.clip_range };
-        let mechanism = PrivateBounded::new(config, budget)?;
+        let mechanism = PrivateBounded::of_user(config, adjacency.rows(), budget)?;
         let (low, high) = range.ends();
         let label = match self.categories {
             Some(c) => format!("{c} categories"),

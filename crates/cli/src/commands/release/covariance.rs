@@ -3,7 +3,7 @@
 use super::common::{check_rereadable, each_block};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Maker, Making};
-use super::privacy::AdjacencyKind;
+use super::privacy::{AdjacencyKind, UserOptions};
 use super::rows::{Promise, RowsOptions};
 use super::said::predicted;
 use crate::commands::choice::{ERROR, Way, covariance_name, say_chosen, warn_of_worse};
@@ -28,6 +28,8 @@ use std::borrow::Cow;
 pub(crate) struct CovarianceOptions {
     #[command(flatten)]
     rows: RowsOptions,
+    #[command(flatten)]
+    users: UserOptions,
     /// The noise: gaussian has the least error, jl releases a sketch of relative error [default: the plan's choice, gaussian].
     #[arg(long, value_enum, help_heading = "Mechanism")]
     noise: Option<Noise>,
@@ -58,7 +60,8 @@ impl CovarianceOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known =
             [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow, AdjacencyKind::ZeroRow];
-        let Promise { adjacency, budget, limits } = self.rows.promise("a covariance", &known)?;
+        let Promise { adjacency, budget, limits } =
+            self.rows.promise_of(&self.users, "a covariance", &known)?;
         let input = self.rows.open()?;
         let d = input.rows.d();
         let noise = self.noise.unwrap_or(Noise::Gaussian);

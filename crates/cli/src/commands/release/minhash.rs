@@ -3,7 +3,7 @@
 use super::common::{OutputOptions, SeedOptions};
 use super::feed::Source;
 use super::parts::{Asked, Made, Making};
-use super::privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
+use super::privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions, UserOptions, say_left_out};
 use super::said::predicted;
 use crate::commands::choice::{RECALL, SetFacts, Way, say_chosen, signature, warn_of_worse};
 use crate::error::{Error, Result, no_effect};
@@ -30,6 +30,8 @@ pub(crate) struct MinhashOptions {
     pub(super) output: OutputOptions,
     #[command(flatten)]
     adjacency: AdjacencyOptions,
+    #[command(flatten)]
+    users: UserOptions,
     #[command(flatten)]
     budget: BudgetOptions,
     #[command(flatten)]
@@ -106,7 +108,11 @@ impl MinhashOptions {
             Some(Mechanism::Buckets) => [AdjacencyKind::AnyInput],
             _ => [AdjacencyKind::SetItems],
         };
-        let adjacency = self.adjacency.get("this set signature", &known)?;
+        if self.users.any() {
+            self.output.check_users()?;
+        }
+        let each = self.adjacency.get("this set signature", &known)?;
+        let adjacency = self.users.of(each, |users| self.input.bound_users(users))?;
         let budget = self.budget.get()?;
         let shape = self.shape(adjacency, budget)?;
         let mechanism = self.calibrate(shape, adjacency, budget)?;
@@ -117,7 +123,7 @@ impl MinhashOptions {
             Calibrated::Mixture(m) => m.guarantee(),
             Calibrated::Buckets(m, _) => m.guarantee(),
         };
-        let neighbours = match adjacency {
+        let neighbours = match each {
             Adjacency::SetItems { alpha, min_size } => Some(SetNeighbours::new(alpha, min_size)?),
             _ => None,
         };
@@ -140,6 +146,7 @@ impl MinhashOptions {
             Made::Planned => self.output.planned(&label, guarantee),
             Made::Parts(record) => return Ok(record),
         };
+        say_left_out(self.input.left_out(), "sets");
         Ok(match self.facts.near()? {
             Some(facts) => predicted(record, mechanism.predict(facts)?),
             None => record,
@@ -150,6 +157,7 @@ impl MinhashOptions {
     fn shape(&self, adjacency: Adjacency, budget: Budget) -> Result<Shape> {
         let Self { k, symbols, concatenation, .. } = *self;
         let mechanism = self.mechanism.unwrap_or(Mechanism::Bins);
+        // The plan knows one set a user: under several nothing is chosen.
         let named = Shape { mechanism, k, symbols, concatenation };
         let Adjacency::SetItems { alpha, min_size } = adjacency else { return Ok(named) };
         let Some(goal) = self.facts.goal(k, min_size)? else { return Ok(named) };
@@ -223,9 +231,16 @@ impl MinhashOptions {
             let why = "--mechanism bins and occupancy alone may keep their hash functions";
             no_effect("--fresh", self.fresh.then_some(&self.fresh), why)?;
         }
+        let averaged = self.fresh || matches!(asked.mechanism, Mechanism::Mixture);
+        if averaged && adjacency.rows() > 1 {
+            return Err(Error::usage(
+                "--user needs hash functions that may be known, in which every set is answered apart: --mechanism bins, occupancy \
+                 or buckets, without --fresh",
+            ));
+        }
         let symbols = asked.symbols.unwrap_or(SYMBOLS);
         let shape = || SymbolShape::new(asked.k, asked.concatenation.unwrap_or(1), symbols);
-        Ok(match (asked.mechanism, adjacency) {
+        Ok(match (asked.mechanism, adjacency.each()) {
             (Mechanism::Mixture, Adjacency::SetItems { alpha, min_size }) => {
                 let why = "the guarantee of --mechanism mixture averages over hash functions that \
                            nobody knew before, so they are drawn at release";
@@ -252,14 +267,15 @@ impl MinhashOptions {
                     let mechanism = FreshBinResponse::calibrate(k, symbols, neighbours, budget)?;
                     return Ok(Calibrated::FreshBins(mechanism));
                 }
-                let mechanism = BinResponse::calibrate(asked.k, symbols, alpha, budget)?;
+                let mechanism =
+                    BinResponse::of_user(asked.k, symbols, alpha, adjacency.rows(), budget)?;
                 Calibrated::Bins(mechanism, self.seed.get()?)
             }
             _ => {
                 if budget.delta.get() > 0.0 {
                     return Err(Error::usage("--mechanism buckets is pure: --delta 0"));
                 }
-                let mechanism = BucketPrivMin::new(shape()?, budget.epsilon)?;
+                let mechanism = BucketPrivMin::of_user(shape()?, adjacency.rows(), budget.epsilon)?;
                 Calibrated::Buckets(mechanism, self.seed.get()?)
             }
         })

@@ -160,12 +160,13 @@ fn explain(known: &[AdjacencyKind]) -> Vec<String> {
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Privacy")]
 pub(crate) struct UserOptions {
-    /// CSV: the column that says whose a row is. It does not enter; the unit that is protected is a user with up to
-    /// --rows-a-user rows, each of which may change as the adjacency says. Whose the rows are is not protected.
+    /// CSV: the column that says whose a row is (of sets, a column or a field of any format, in lines the first word, `1`). It does
+    /// not enter; the unit that is protected is a user with up to --rows-a-user rows or sets, each of which may change as the
+    /// adjacency says. Whose they are is not protected.
     #[arg(long, value_name = "COLUMN", requires = "rows_a_user")]
     user: Option<String>,
-    /// Most rows of a user: of those who have more the first in the file are released. How many were left out is said to you
-    /// alone.
+    /// Most rows or sets of a user: of those who have more the first in the file are released. How many were left out is said to
+    /// you alone.
     #[arg(long, value_name = "M", requires = "user")]
     rows_a_user: Option<u64>,
 }
@@ -177,15 +178,20 @@ impl UserOptions {
     }
 
     /// The unit, and how its rows are bounded.
-    pub(crate) fn of(
-        &self,
-        each: Adjacency,
-        input: &crate::input::InputOptions,
-    ) -> Result<Adjacency> {
+    pub(crate) fn of(&self, each: Adjacency, bound: impl FnOnce(Users)) -> Result<Adjacency> {
         let (Some(column), Some(most)) = (&self.user, self.rows_a_user) else { return Ok(each) };
         let unit = each.of_user(most)?;
-        input.bound_users(Users::new(column, most));
+        bound(Users::new(column, most));
         Ok(unit)
+    }
+}
+
+/// Tells the owner alone how many were left out, where a user's are bounded.
+pub(crate) fn say_left_out(left_out: Option<u64>, what: &str) {
+    if let Some(left_out) = left_out {
+        crate::output::complain(&format!(
+            "{left_out} {what} of users who have more were left out. This number is for you: publish it nowhere"
+        ));
     }
 }
 

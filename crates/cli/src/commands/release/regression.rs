@@ -1,7 +1,7 @@
 //! `dps release regression`.
 
 use super::common::{check_rereadable, each_block};
-use super::privacy::AdjacencyKind;
+use super::privacy::{AdjacencyKind, UserOptions};
 use super::rows::{Promise, RowsOptions};
 use super::said::predicted;
 use crate::commands::named::column_of;
@@ -19,6 +19,8 @@ pub(crate) struct RegressionOptions {
     /// --norm-bound and --bound are of a row without its target, which may be any number.
     #[command(flatten)]
     rows: RowsOptions,
+    #[command(flatten)]
+    users: UserOptions,
     /// The column that is predicted from all others: its name, or its position among the columns used, from one.
     #[arg(long, help_heading = "Mechanism")]
     target: String,
@@ -38,7 +40,8 @@ impl RegressionOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known =
             [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow, AdjacencyKind::ZeroRow];
-        let Promise { adjacency, budget, limits } = self.rows.promise("a regression", &known)?;
+        let Promise { adjacency, budget, limits } =
+            self.rows.promise_of(&self.users, "a regression", &known)?;
         let input = self.rows.open()?;
         let d = input.rows.d();
         if d < 2 {

@@ -1,7 +1,9 @@
 //! What every release of rows of numbers asks for.
 
 use super::common::OutputOptions;
-use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
+use super::privacy::{
+    AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions, say_left_out,
+};
 use super::said::individual;
 use crate::commands::mapped::with_map;
 use crate::commands::worth::IDS;
@@ -65,7 +67,11 @@ impl RowsOptions {
             self.output.check_users()?;
         }
         let Promise { adjacency, budget, limits } = self.promise(what, known)?;
-        Ok(Promise { adjacency: users.of(adjacency, &self.input)?, budget, limits })
+        Ok(Promise {
+            adjacency: users.of(adjacency, |users| self.input.bound_users(users))?,
+            budget,
+            limits,
+        })
     }
 
     /// As [`InputOptions::open`]; the release is to state what becomes of values.
@@ -108,11 +114,7 @@ impl RowsOptions {
 
     /// Names of the columns that entered, where the file has columns.
     fn with_columns(&self, record: Record) -> Record {
-        if let Some(left_out) = self.input.left_out() {
-            output::complain(&format!(
-                "{left_out} rows of users who have more were left out. This number is for you: publish it nowhere"
-            ));
-        }
+        say_left_out(self.input.left_out(), "rows");
         let record = match self.input.ids() {
             Some(_) => record.text("ids of rows", IDS),
             None => record,

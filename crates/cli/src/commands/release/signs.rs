@@ -3,7 +3,7 @@
 use super::common::{Calibration, FRESH, SeedOptions, check_input, read_all};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Making};
-use super::privacy::{AdjacencyKind, IdOptions};
+use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::projection::ProjectionOptions;
 use super::rows::{Promise, RowsOptions};
 use super::said::predicted;
@@ -25,6 +25,8 @@ use sketch::signs::{
 pub(crate) struct SignOptions {
     #[command(flatten)]
     pub(super) rows: RowsOptions,
+    #[command(flatten)]
+    users: UserOptions,
     #[command(flatten)]
     ids: IdOptions,
     #[command(flatten)]
@@ -90,7 +92,7 @@ impl SignOptions {
             && self.individual_not_differential_privacy.is_none();
         let known: &[A] =
             if fresh { &[A::Attribute, A::RowShift, A::ReplaceRow] } else { &[A::Attribute] };
-        let promise = self.rows.promise("a sign sketch", known)?;
+        let promise = self.rows.promise_of(&self.users, "a sign sketch", known)?;
         let bound = self.rows.bounds.largest(promise.adjacency)?;
         self.check_options()?;
         let input = self.rows.open()?;

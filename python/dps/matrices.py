@@ -26,7 +26,8 @@ class Covariance(Mechanism):
     d : int
         Features of a row.
     adjacency : Adjacency
-        ``add_remove_row``, ``zero_row`` or ``replace_row``, with the bound on a row's norm.
+        ``add_remove_row``, ``zero_row`` or ``replace_row``, with the bound on a row's norm; with ``gaussian``
+        also ``user`` of one of them.
     epsilon, delta : float
         Budget of one release; delta is positive.
     noise : {"gaussian", "wishart", "jl"}

@@ -74,7 +74,8 @@ class Adjacency:
     @property
     def bound(self) -> float | None:
         """The bound on a row's norm, where there is one."""
-        return json.loads(self._text).get("bound")
+        stated = json.loads(self._text)
+        return stated.get("each", stated).get("bound")
 
     def to_dict(self) -> dict[str, Any]:
         """As certificates state it."""

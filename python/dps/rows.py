@@ -217,7 +217,7 @@ class Signs(Mechanism):
     d, bits : int
         Features of a row, and signs of a released row.
     adjacency : Adjacency
-        ``attribute``; with averaged calibration ``row_shift`` and ``replace_row`` too.
+        ``attribute``, or ``user`` of it; with averaged calibration ``attribute``, ``row_shift`` or ``replace_row``.
     epsilon, delta : float
         Budget of one release.
     bound : float
@@ -344,7 +344,7 @@ class Bounded(Mechanism):
     low, high : float
         The range of every value, whatever the data; values outside are refused.
     adjacency : Adjacency
-        ``attribute``, of a change of at least ``high - low`` (``categories - 1``).
+        ``attribute``, of a change of at least ``high - low`` (``categories - 1``), or ``user`` of it.
     epsilon : float
         In [2**-10, 32].
     one_bit : bool

@@ -22,7 +22,8 @@ class Sets(Mechanism):
     Parameters
     ----------
     adjacency : Adjacency
-        ``set_items`` (for ``bins`` and ``mixture``) or ``any_input`` (for ``buckets``).
+        ``set_items`` (for ``bins`` and ``mixture``) or ``any_input`` (for ``buckets``); for ``bins`` that are not `fresh`, and for
+        ``buckets``, also ``user`` of it.
     epsilon, delta : float
         Budget of one release.
     k : int

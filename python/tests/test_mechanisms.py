@@ -522,16 +522,21 @@ def test_users_with_several_rows_are_a_unit():
         (dps.Covariance(d=12, adjacency=user(person), **BUDGET), rows),
         (dps.Covariance(d=12, adjacency=user(person), means=True, **BUDGET), rows),
         (dps.Covariance(d=12, adjacency=user(person), within=0.9, **BUDGET), rows),
-        (dps.Newton(d=11, adjacency=user(person), label_bound=1, **BUDGET), rows),
+        (dps.Newton(d=12, adjacency=user(person), label_bound=1, **BUDGET), rows),
         (dps.Sets(adjacency=user(items), k=10, **pure), words),
         (dps.Sets(adjacency=user(any_input), mechanism="buckets", k=10, **pure), words),
     ]
     for mechanism, data in made:
-        release = mechanism.release(data[:, :11], data[:, 11]) if isinstance(mechanism, dps.Newton) else mechanism.release(data)
+        release = mechanism.release(data)
         release.verify()
-        assert "up to 3 times for one user" in str(release.certificate.guarantee.adjacency)
-    third = dps.Covariance(d=12, adjacency=person, **BUDGET).sigma
-    assert made[2][0].sigma == pytest.approx(3 * third, rel=1e-6)
+        adjacency = release.certificate["guarantee"]["adjacency"]
+        assert adjacency["kind"] == "user" and adjacency["rows"] == 3
+
+    def sigma(adjacency):
+        release = dps.Covariance(d=12, adjacency=adjacency, **BUDGET).release(rows)
+        return release.certificate["guarantee"]["profile"]["sigma"]
+
+    assert sigma(user(person)) == pytest.approx(3 * sigma(person), rel=1e-6)
     for refused in [
         lambda: dps.Covariance(d=12, adjacency=user(person), noise="wishart", **BUDGET),
         lambda: dps.Sets(adjacency=user(items), mechanism="mixture", k=10, **BUDGET),

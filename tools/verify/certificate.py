@@ -262,6 +262,7 @@ def check_theorem(name, a, p):
     elif kind in ("randomized-response", "kary-response"):
         need(p.get("bits", p.get("responses")) >= m, f"{name}: fewer responses than rows of a user")
     elif kind == "binomial-mixture":
+        need(m == 1, f"{name}: a mixture, and a user with several rows")
         c = p["coordinate"]
         known = {"signs-fresh": ("randomized-response",), "one-permutation": ("kary-response",)}
         known = known.get(name, ("randomized-response", "kary-response"))
@@ -399,7 +400,7 @@ def check_guarantee(c, open_ends):
     provenance = tagged(g["provenance"], "provenance", PROVENANCE)
     for word in ("source", "by", "reason"):
         need(g["provenance"].get(word, "x").strip(), f"provenance.{word} is blank")
-    need(not (public.get("pace") == "rows" and a["kind"] == "add-remove-row"), "pace: rows that come are not hidden")
+    need(not (public.get("pace") == "rows" and parts(a)[0]["kind"] == "add-remove-row"), "pace: rows that come are not hidden")
     stated = c["ln_true_delta"]
     if p is None:
         need(provenance == "published" and g["claim"] == "unchecked" and stated is None, "claim without a profile")

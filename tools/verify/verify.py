@@ -218,6 +218,8 @@ def check_release(code, payload, t, open_ends):
     c, f, rows, columns = t["certificate"], t["parameters"], t["rows"], t["columns"]
     public, noise, size = c["public"], c["noise"], KINDS[code][2]
     profile = c["guarantee"]["profile"] if c["class"] == "private" else None
+    if c["class"] == "private" and c["guarantee"]["adjacency"]["kind"] == "user":
+        need(c["guarantee"]["provenance"]["kind"] == "proven", "a published claim of a user with several rows")
     states = lambda **expected: [need(public.get(n.replace("_", " ")) == v, f"public.{n} differs from the file") for n, v in expected.items()]
     counts = lambda name, least: need(not profile or profile.get(name, least) >= least, f"profile.{name} is below {least}")
     values, printed = [], f
@@ -266,6 +268,8 @@ def check_release(code, payload, t, open_ends):
             adjacency, of_user = parts(c["guarantee"]["adjacency"])
             few = min(adjacency.get("alpha", columns), columns) if bins else columns
             counts("responses", few * of_user)
+            counts("bits", few * of_user)
+            need(c["guarantee"]["provenance"].get("theorem") != "signs-touched", "signs: this is no release of them")
             counts("trials", few)
             if bins and profile and profile["kind"] == "binomial-mixture":
                 common = max(adjacency["min_size"] - adjacency["alpha"] // 2, 0)
@@ -285,6 +289,7 @@ def check_release(code, payload, t, open_ends):
         states(d=columns)
         need(public.get("constant") == facts.get("constant") and (code == 8 or "constant" not in facts), "constant")
         a, of_user = parts(c["guarantee"]["adjacency"])
+        need(code == 8 or of_user == 1, "a window of users with several rows")
         chosen = public.get("chosen bound") if code == 8 else None
         square = mpf(a.get("bound", 1) if chosen is None else chosen) ** 2 + mpf(facts.get("constant", 0)) ** 2
         check_stated(public, a, columns, facts, values)

@@ -190,6 +190,7 @@ impl Theorem {
             };
             Some(one * adjacency.rows() as f64)
         };
+        let of_one = || row().filter(|_| adjacency.rows() == 1);
         // The l2 norm by which a row can move.
         let moves = || match adjacency {
             A::Attribute { beta } => Some(beta.get()),
@@ -297,7 +298,7 @@ impl Theorem {
             (Self::PublicBasis, P::Gaussian { sensitivity, .. }) => {
                 matches!(adjacency, A::RowShift { .. }) && sensitivity.get() == 1.0
             }
-            (Self::NoisyPowerMethod, P::GaussianComposition { steps }) => match row() {
+            (Self::NoisyPowerMethod, P::GaussianComposition { steps }) => match of_one() {
                 Some(least) => steps
                     .iter()
                     .try_fold(true, |_, s| at_least(SENSITIVITY, s.sensitivity.get(), least))?,
@@ -320,7 +321,7 @@ impl Theorem {
                 }
                 _ => false,
             },
-            (Self::SlidingWindow, P::Gaussian { sensitivity, .. }) => match row() {
+            (Self::SlidingWindow, P::Gaussian { sensitivity, .. }) => match of_one() {
                 Some(least) => at_least(SENSITIVITY, sensitivity.get(), least)?,
                 None => false,
             },

@@ -125,3 +125,29 @@ fn releases_of_users_are_held_to_their_number_of_rows() {
         assert!(verdict.contains(": REFUSED: "), "{name}: {verdict}");
     }
 }
+
+/// What hides one row names a user with a thousand: both refuse it, of every kind.
+#[test]
+fn releases_of_single_rows_hide_no_user() {
+    let mut edited = Vec::new();
+    for fuzzing::Sample { name, bytes, .. } in fuzzing::releases().unwrap() {
+        let mut wrapped = false;
+        let forged = fuzzing::forged(&bytes, |_, fields| {
+            let Some(place) = fields.pointer_mut("/certificate/guarantee/adjacency") else {
+                return;
+            };
+            let each = place.take();
+            *place = json!({"kind": "user", "rows": 1000, "each": each});
+            wrapped = true;
+        });
+        if let (true, Ok(forged)) = (wrapped, forged) {
+            assert!(!library_accepts(&forged), "{name}");
+            edited.push((name, forged));
+        }
+    }
+    assert!(edited.len() > 20, "{}", edited.len());
+    let Some(python) = python() else { return };
+    for ((name, _), verdict) in edited.iter().zip(verdicts(&python, &edited)) {
+        assert!(verdict.contains(": REFUSED: "), "{name}: {verdict}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Ids of rows in a column of Parquet or Arrow.
 
-use crate::options::{IdColumn, NOT_AN_ID};
+use crate::options::{IdColumn, NOT_AN_ID, Users};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 /// What is wrong with a column of another type.
 pub(crate) const NO_IDS: &str = "the column of ids holds neither text nor whole numbers";
+
+/// What is wrong with a row without a user.
+const NO_USER: &str = "a row does not say whose it is, or in more than 1024 bytes";
 
 /// Whether ids are read from a column of this type.
 pub(crate) fn is_text_or_whole(ty: &DataType) -> bool {
@@ -71,15 +74,31 @@ pub(crate) fn text(column: &ArrayRef, row: usize) -> Option<String> {
     }
 }
 
-/// Names rows by a column; which of them cannot be.
+/// Which rows enter: the first of every user. Every row says whose it is.
+pub(crate) fn taken(
+    users: &Users,
+    column: &ArrayRef,
+    rows: std::ops::Range<usize>,
+) -> Result<Vec<bool>, (usize, &'static str)> {
+    let first = rows.start;
+    let said = |user: &String| !Users::spelled(user).is_empty();
+    let takes = |row: usize| match text(column, row).filter(said) {
+        Some(user) => Ok(users.takes(&user)),
+        None => Err((row - first, NO_USER)),
+    };
+    rows.map(takes).collect()
+}
+
+/// Names the rows that enter by a column; which of them cannot be.
 pub(crate) fn name(
     of: &IdColumn,
     column: &ArrayRef,
     rows: std::ops::Range<usize>,
+    takes: Option<&[bool]>,
 ) -> Result<(), (usize, &'static str)> {
     let mut ids = of.ids();
     let first = rows.start;
-    for row in rows {
+    for row in rows.filter(|row| takes.is_none_or(|takes| takes[row - first])) {
         let named = text(column, row).is_some_and(|id| ids.push(&id).is_ok());
         if !named {
             return Err((row - first, NOT_AN_ID));

@@ -10,7 +10,7 @@ use crate::column_numbers::NOT_A_NUMBER;
 use crate::columns::Selection;
 use crate::error::{DataError, Error, Result};
 use crate::guarded::guarded;
-use crate::options::{IdColumn, NO_COLUMN, Numbers, RowsFile};
+use crate::options::{IdColumn, NO_COLUMN, Numbers, RowsFile, Users};
 #[cfg(feature = "parquet")]
 use crate::parquet_footer;
 #[cfg(feature = "parquet")]
@@ -49,6 +49,9 @@ struct ColumnarRows {
     /// What rows are called: where it stands in a batch, and in the pending one.
     ids: Option<(usize, IdColumn)>,
     named: Option<ArrayRef>,
+    /// Whose rows are, alike.
+    users: Option<(usize, Users)>,
+    owners: Option<ArrayRef>,
 }
 
 /// How a row lies in the columns.
@@ -282,19 +285,21 @@ fn finish(options: &RowsFile, read: Columns) -> Result<Input> {
         let (file, rule) = (options.path.clone(), NOT_A_NUMBER.into());
         return Err(DataError { file, column, rule, record: None }.into());
     }
-    let ids = selection.id.zip(options.ids.clone());
-    if let Some((at, _)) =
-        ids.as_ref().filter(|(at, _)| !is_text_or_whole(schema.field(*at).data_type()))
-    {
-        let column = Some(format!("column {:?}", schema.field(*at).name()));
+    let unread = |at: &usize| !is_text_or_whole(schema.field(*at).data_type());
+    if let Some(at) = [selection.id, selection.user].into_iter().flatten().find(unread) {
+        let column = Some(format!("column {:?}", schema.field(at).name()));
         let (file, rule) = (options.path.clone(), NO_IDS.into());
         return Err(DataError { file, column, rule, record: None }.into());
     }
+    let (ids, users) =
+        (selection.id.zip(options.ids.clone()), selection.user.zip(options.users.clone()));
     let among = |at| selection.read().iter().filter(|&&i| i < at).count();
     let mut rows = ColumnarRows {
         batches,
         ids: ids.map(|(at, column)| (among(at), column)),
         named: None,
+        users: users.map(|(at, users)| (among(at), users)),
+        owners: None,
         pending: None,
         shape: if lists { Shape::Lists } else { Shape::Columns },
         d: features(&schema, &selection).unwrap_or(0),
@@ -341,9 +346,17 @@ impl ColumnarRows {
             let Some(batch) = self.batches.next() else { return Ok(()) };
             let mut batch =
                 batch.map_err(|e| Error::from(DataError::of(&self.path, e.to_string())))?;
-            if let Some((at, _)) = self.ids {
-                self.named = Some(batch.remove_column(at));
-            }
+            let (id, user) =
+                (self.ids.as_ref().map(|(at, _)| *at), self.users.as_ref().map(|(at, _)| *at));
+            self.named = id.map(|at| batch.column(at).clone());
+            self.owners = user.map(|at| batch.column(at).clone());
+            // The last first; one column may be both.
+            let last = id.max(user);
+            [last, id.min(user).filter(|at| Some(*at) != last)].into_iter().flatten().for_each(
+                |at| {
+                    batch.remove_column(at);
+                },
+            );
             if let Some(meter) = &self.rows_read {
                 meter.add(batch.num_rows() as u64);
                 if meter.total.is_some_and(|total| meter.done() > total) {
@@ -357,18 +370,35 @@ impl ColumnarRows {
     }
 
     /// The next rows.
-    fn decode(&mut self, used: Block) -> Result<Option<Block>> {
+    fn decode(&mut self, mut used: Block) -> Result<Option<Block>> {
+        loop {
+            match self.decoded(used)? {
+                // All may be of users who have had theirs.
+                Some(block) if block.n == 0 => used = block,
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// Of the next rows those that enter.
+    fn decoded(&mut self, used: Block) -> Result<Option<Block>> {
         self.fetch()?;
         let Some((batch, from)) = &mut self.pending else { return Ok(None) };
         let n = block_rows(self.d).min(batch.num_rows() - *from);
         let (part, rows) = (batch.slice(*from, n), *from..*from + n);
         *from += n;
+        let refused = |(row, rule): (usize, &str)| {
+            let record = Some(self.records + row as u64 + 1);
+            DataError { file: self.path.clone(), column: None, rule: rule.into(), record }
+        };
+        let takes = match (&self.users, &self.owners) {
+            (Some((_, users)), Some(owners)) => {
+                Some(column_ids::taken(users, owners, rows.clone()).map_err(refused)?)
+            }
+            _ => None,
+        };
         if let (Some((_, ids)), Some(named)) = (&self.ids, &self.named) {
-            column_ids::name(ids, named, rows).map_err(|(row, rule)| {
-                let record = Some(self.records + row as u64 + 1);
-                let (file, rule) = (self.path.clone(), rule.into());
-                DataError { file, column: None, rule, record }
-            })?;
+            column_ids::name(ids, named, rows, takes.as_deref()).map_err(refused)?;
         }
         let mut values = used.into_memory();
         self.convert(&part, &mut values).map_err(|(row, column, rule)| {
@@ -377,7 +407,16 @@ impl ColumnarRows {
             DataError { file, column, rule: rule.into(), record }
         })?;
         self.records += n as u64;
-        Ok(Some(Block { n, values: Values::Dense(values) }))
+        let Some(takes) = takes else {
+            return Ok(Some(Block { n, values: Values::Dense(values) }));
+        };
+        let (d, mut kept) = (self.d, 0);
+        for row in (0..n).filter(|&row| takes[row]) {
+            values.copy_within(row * d..(row + 1) * d, kept * d);
+            kept += 1;
+        }
+        values.truncate(kept * d);
+        Ok(Some(Block { n: kept, values: Values::Dense(values) }))
     }
 
     fn convert(&self, batch: &RecordBatch, out: &mut Vec<f64>) -> Result<(), Wrong> {

@@ -15,6 +15,8 @@ pub(crate) struct Selection {
     pub(crate) entered: Vec<String>,
     /// The column that says what a row is called, which is not used.
     pub(crate) id: Option<usize>,
+    /// The column that says whose a row is, which is not used.
+    pub(crate) user: Option<usize>,
 }
 
 /// Most columns of a table, whose names are held several times.
@@ -121,14 +123,10 @@ impl Selection {
                 .into_iter()
                 .for_each(|column| used[column] = false);
         }
-        if let Some(users) = &options.users {
-            used[Self::one(&users.column, count, names, vetted)?] = false;
-        }
-        let id = options.ids.as_ref();
-        let id = id.map(|id| Self::one(&id.column, count, names, vetted)).transpose()?;
-        if let Some(id) = id {
-            used[id] = false;
-        }
+        let one = |text: &String| Self::one(text, count, names, vetted);
+        let user = options.users.as_ref().map(|users| one(&users.column)).transpose()?;
+        let id = options.ids.as_ref().map(|id| one(&id.column)).transpose()?;
+        [user, id].into_iter().flatten().for_each(|beside| used[beside] = false);
         let unanswered = |&i: &usize| used[i] && !answered[i];
         let stated = |i: usize| names.is_some_and(|names| index.contains(&names[i]));
         if let Some(names) = names
@@ -155,7 +153,7 @@ impl Selection {
             _ => format!("column {}", i + 1),
         };
         let names = (0..count).filter(|&i| used[i]).map(name).collect();
-        Ok(Self { used, names, entered, id })
+        Ok(Self { used, names, entered, id, user })
     }
 
     /// The position of the one column that a text names.
@@ -173,10 +171,11 @@ impl Selection {
         }
     }
 
-    /// Positions of the columns that are read: those used, and the one of ids.
+    /// Positions of the columns that are read: those used, and the ones of ids and of users.
     #[cfg(any(feature = "arrow", feature = "parquet"))]
     pub(crate) fn read(&self) -> Vec<usize> {
-        (0..self.used.len()).filter(|&i| self.used[i] || self.id == Some(i)).collect()
+        let beside = |i| self.id == Some(i) || self.user == Some(i);
+        (0..self.used.len()).filter(|&i| self.used[i] || beside(i)).collect()
     }
 
     /// Positions of the columns used.

@@ -41,7 +41,7 @@ struct Parsed {
     records: u64,
     values: Vec<f64>,
     /// Whose they are, where that is asked.
-    users: Vec<Vec<u8>>,
+    users: Vec<String>,
     /// What they are called, where that is asked.
     ids: RowIds,
 }
@@ -270,9 +270,9 @@ impl Layout {
             return Err(Wrong { record: at, column: None, rule });
         }
         if let Some(column) = self.user {
-            let user = record[column].trim_ascii();
+            let user = core::str::from_utf8(&record[column]).map_or("", Users::spelled);
             if user.is_empty() {
-                let rule = "a row does not say whose it is".to_owned();
+                let rule = "a row does not say whose it is, in text (UTF-8)".to_owned();
                 return Err(Wrong { record: at, column: None, rule });
             }
             out.users.push(user.to_owned());
@@ -396,7 +396,7 @@ impl CsvRows {
         let (d, mut kept) = (self.layout.selection.names.len(), 0);
         let used: Option<Vec<bool>> = self.users.as_ref().map(|users| {
             let all = std::mem::take(&mut parsed.users);
-            all.into_iter().map(|user| users.takes(user)).collect()
+            all.iter().map(|user| users.takes(user)).collect()
         });
         let takes = |row: usize| used.as_ref().is_none_or(|used| used[row]);
         if let Some(column) = &self.ids {

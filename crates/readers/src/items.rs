@@ -125,12 +125,12 @@ impl SetReader {
             let Some(named) = self.inner.next()? else { break };
             let record = self.sets + batch.len() as u64 + 1;
             if let Some(users) = &self.file.users {
-                let user = named.id.as_deref().map(str::trim).filter(|user| !user.is_empty());
-                let Some(user) = user else {
+                let said = |user: &&str| !crate::Users::spelled(user).is_empty();
+                let Some(user) = named.id.as_deref().filter(said) else {
                     let record = record + users.left_out.load(Ordering::Relaxed);
                     return Err(self.file.refused("a set does not say whose it is", record));
                 };
-                if users.takes(user.as_bytes().to_vec()) {
+                if users.takes(user) {
                     text_read += named.bytes;
                     batch.push(named.set);
                 }

@@ -103,8 +103,8 @@ impl RowsFile {
         check("`columns`", !self.columns.is_empty(), &tables, "have no columns to choose from")?;
         check("`keep`", !self.keep.is_empty(), &tables, "have no names of columns")?;
         check("`leave_out`", !self.leave_out.is_empty(), &tables, "have no columns to leave out")?;
-        let why = "have no column that says whose a row is: save them as CSV";
-        check("`users`", self.users.is_some(), &[F::Csv], why)?;
+        let why = "have no column that says whose a row is: save them as CSV, Parquet or Arrow";
+        check("`users`", self.users.is_some(), &tables, why)?;
         let why = "have no column of names: save them as CSV, Parquet or Arrow";
         check("`keep_id`", self.ids.is_some(), &tables, why)?;
         let missing = self.missing == Missing::Zero;

@@ -136,7 +136,7 @@ pub struct RowsFile {
     pub preprocess: Option<Arc<ColumnRules>>,
     /// CSV: hand rows on as they come, without waiting for a block of them: for a pipe that somebody fills slowly.
     pub live: bool,
-    /// CSV: how many rows of a user are used.
+    /// CSV, Parquet, Arrow: how many rows of a user are used.
     pub users: Option<Users>,
     /// CSV, Parquet, Arrow: what the rows are called.
     pub ids: Option<IdColumn>,
@@ -176,8 +176,14 @@ impl Users {
         Self { seen: Arc::default(), ..self.clone() }
     }
 
+    /// A user without the white space and the marks of byte order around it, which files that were put together hold.
+    pub(crate) fn spelled(user: &str) -> &str {
+        user.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+    }
+
     /// Whether one more row of this user is used.
-    pub(crate) fn takes(&self, user: Vec<u8>) -> bool {
+    pub(crate) fn takes(&self, user: &str) -> bool {
+        let user = Self::spelled(user).as_bytes().to_vec();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = seen.rows.entry(user).or_default();
         *rows += 1;

@@ -26,7 +26,16 @@ pub(crate) fn columns(
     few(count)?;
     let named = file.set_id.as_deref().or(file.named());
     let wanted = file.items.iter().map(String::as_str).chain(named);
-    wanted.map(|text| Selection::one(text, count, names, vetted)).collect()
+    let found = wanted.map(|text| Selection::one(text, count, names, vetted));
+    let found = found.collect::<Result<Vec<_>>>()?;
+    if let (Some(_), Some((user, items))) = (&file.users, found.split_last())
+        && items.contains(user)
+    {
+        return Err(Error::options(
+            "`users` names a column of items: whose a set is does not enter",
+        ));
+    }
+    Ok(found)
 }
 
 /// Refuses what could mean several things.

@@ -199,7 +199,8 @@ fn of_users(text: &str, most: u64) -> (Vec<f64>, u64) {
 
 #[test]
 fn the_first_rows_of_every_user_are_used() {
-    let text = "a,who,b\n1,x,2\n3,y,4\n5, x ,6\n7,x,8\n9,y,10\n";
+    // White space around a user does not count, nor does a mark of byte order of a file that was put behind another.
+    let text = "a,who,b\n1,x,2\n3,y,4\n5, x ,6\n7,\u{feff}x\u{a0},8\n9,y,10\n";
     assert_eq!(of_users(text, 2), (vec![1., 2., 3., 4., 5., 6., 9., 10.], 1));
     assert_eq!(of_users(text, 1), (vec![1., 2., 3., 4.], 3));
     assert_eq!(of_users(text, 9).1, 0);
@@ -329,6 +330,7 @@ fn the_first_sets_of_every_user_are_used() {
     assert!(refused(write("o.txt", "x a\n"), "2").contains("first word"));
     let named = SetsFile { ids: Some(IdColumn::new("who")), ..table.clone() };
     assert!(refused(named, "who").contains("only column beside the items"));
+    assert!(refused(table.clone(), "what").contains("a column of items"));
     let long = SetsFile { set_id: Some("who".into()), separator: None, ..table };
     assert!(refused(long, "who").contains("into one row"));
 }
@@ -357,4 +359,94 @@ fn lists_of_users_are_bounded() {
     let (found, left_out) = sets_of_users(SetsFile::new(path), "who", 1).unwrap();
     let of = |words: [&str; 2]| ItemSet::from_words(words).unwrap();
     assert_eq!((found, left_out), (vec![of(["a", "b"]), of(["e", "f"])], 2));
+}
+
+/// Rows of Parquet and of Arrow, in columns and in lists: those that enter of the same CSV file, and their names.
+#[cfg(all(feature = "parquet", feature = "arrow"))]
+#[test]
+fn rows_of_users_in_columns_are_bounded() {
+    use arrow_array::types::Float64Type;
+    use arrow_array::{ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray};
+    let n = 30_000i64;
+    let line = |i: i64| format!("{i},u{},{}\n", i % 7_000, i + 1);
+    let text = format!("a,who,b\n{}", (0..n).map(line).collect::<String>());
+    let (values, left_out) = of_users(&text, 3);
+    assert_eq!((values.len(), left_out), (2 * 21_000, 9_000));
+    let number = |more: i64| -> ArrayRef {
+        std::sync::Arc::new(Float64Array::from_iter_values((0..n).map(|i| (i + more) as f64)))
+    };
+    let pair = |i: i64| Some([Some(i as f64), Some((i + 1) as f64)]);
+    let lists = ListArray::from_iter_primitive::<Float64Type, _, _>((0..n).map(pair));
+    let who = StringArray::from_iter_values((0..n).map(|i| format!(" u{} ", i % 7_000)));
+    let row = Int64Array::from_iter_values(0..n);
+    let (who, row): (ArrayRef, ArrayRef) = (std::sync::Arc::new(who), std::sync::Arc::new(row));
+    let columns =
+        vec![("a", number(0)), ("who", who.clone()), ("row", row.clone()), ("b", number(1))];
+    let listed = vec![("row", row), ("x", std::sync::Arc::new(lists) as ArrayRef), ("who", who)];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, columns) in [("columns", columns), ("lists", listed)] {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let path = |end: &str| folder.path().join(format!("{name}.{end}"));
+        let file = std::fs::File::create(path("parquet")).unwrap();
+        let mut parquet = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        parquet.write(&batch).unwrap();
+        parquet.close().unwrap();
+        let file = std::fs::File::create(path("arrow")).unwrap();
+        let mut arrow = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+        // In two batches, the second of which begins with users who have had theirs.
+        arrow.write(&batch.slice(0, 21_500)).unwrap();
+        arrow.write(&batch.slice(21_500, 8_500)).unwrap();
+        arrow.finish().unwrap();
+        for end in ["parquet", "arrow"] {
+            let (users, ids) = (Users::new("who", 3), IdColumn::new("row"));
+            let file = RowsFile {
+                users: Some(users.clone()),
+                ids: Some(ids.clone()),
+                ..RowsFile::new(path(end))
+            };
+            let mut input = file.open().unwrap();
+            assert_eq!(input.rows.d(), 2);
+            let mut all = Vec::new();
+            while let Some(block) = input.rows.next(Block::default()).unwrap() {
+                assert!(block.n > 0);
+                all.extend_from_slice(&block.dense(2));
+            }
+            assert!(all == values, "{name}.{end}");
+            assert_eq!(users.left_out.load(std::sync::atomic::Ordering::Relaxed), left_out);
+            let ids = ids.ids();
+            assert_eq!((ids.rows(), ids.get(20_999)), (21_000, Some("20999")), "{name}.{end}");
+            // One column may say both, where a user has one row.
+            let (users, ids) = (Users::new("who", 1), IdColumn::new("who"));
+            let drop = vec!["row".to_owned()];
+            let file = RowsFile {
+                users: Some(users),
+                ids: Some(ids.clone()),
+                leave_out: drop,
+                ..RowsFile::new(path(end))
+            };
+            let mut input = file.open().unwrap();
+            let mut rows = 0;
+            while let Some(block) = input.rows.next(Block::default()).unwrap() {
+                rows += block.n;
+            }
+            let ids = ids.ids();
+            assert_eq!((rows, ids.rows(), ids.get(6_999)), (7_000, 7_000, Some("u6999")));
+        }
+    }
+    // A row that names nobody, and a column that names nobody.
+    let empty = StringArray::from(vec![Some("x"), None]);
+    let columns: Vec<(&str, ArrayRef)> =
+        vec![("who", std::sync::Arc::new(empty)), ("a", number(0).slice(0, 2))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let path = folder.path().join("empty.arrow");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut arrow = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+    arrow.write(&batch).unwrap();
+    arrow.finish().unwrap();
+    let of = |column: &str| RowsFile { users: Some(Users::new(column, 2)), ..RowsFile::new(&path) };
+    let mut input = of("who").open().unwrap();
+    let error = input.rows.next(Block::default()).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("does not say whose it is"), "{error}");
+    let error = of("a").open().map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("neither text nor whole numbers"), "{error}");
 }

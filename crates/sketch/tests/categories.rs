@@ -191,6 +191,6 @@ fn files_hold_categories_as_bounded_values() {
         (&released(&made(3, 2, 2.0), &[0.0; 3], 1), BoundedLaw::OneBit),
     ] {
         let budget = release.certificate().guarantee().budget();
-        assert_eq!(release.payload().made_by(budget).expect("a law"), law);
+        assert_eq!(release.payload().made_by(budget, 1).expect("a law"), law);
     }
 }

@@ -124,8 +124,9 @@ impl Append {
             }
             AnyRelease::Bounded(bounded) => {
                 let (low, high) = bounded.payload().range().ends();
-                let budget = bounded.certificate().guarantee().budget();
-                match bounded.payload().made_by(budget)? {
+                let guarantee = bounded.certificate().guarantee();
+                let rows = guarantee.adjacency().rows();
+                match bounded.payload().made_by(guarantee.budget(), rows)? {
                     BoundedLaw::Categories(c) => say("--categories", c.to_string()),
                     law => {
                         say("--low", format!("{low:?}"));

@@ -215,6 +215,9 @@ impl Spend {
                 self.release.display()
             )));
         };
+        if certificate.guarantee().adjacency().rows() > 1 {
+            self.disjoint.check_users()?;
+        }
         let name = self.release.file_name().unwrap_or_default().to_string_lossy();
         let label = format!("{} ({name})", certificate.statement().mechanism);
         Ok((certificate, label))
@@ -245,6 +248,9 @@ impl Declare {
         let foreign = Foreign::from_json(&Content::open(&self.guarantee)?.text()?)?;
         let guarantee = foreign.guarantee(self.delta.map(Delta::new).transpose()?)?;
         let label = format!("declared by {}: {}", foreign.by, foreign.reason);
+        if guarantee.adjacency().rows() > 1 {
+            self.disjoint.check_users()?;
+        }
         let part = self.disjoint.get()?;
         let named = named(part.as_ref(), &label);
         let file = BudgetFile::declare(&self.file, &guarantee, self.runs, named)?;

@@ -48,7 +48,7 @@ pub(super) fn check_law(noise: &NoiseLaw) -> Result<()> {
 /// Where a stream's rows are counted, one row fewer moves every later one.
 pub(super) fn check_pace(adjacency: Adjacency, public: &PublicParameters) -> Result<()> {
     let counted = public.get("pace") == Some(&PublicValue::from("rows"));
-    if counted && matches!(adjacency, Adjacency::AddRemoveRow { .. }) {
+    if counted && matches!(adjacency.each(), Adjacency::AddRemoveRow { .. }) {
         let text = "blocks that end after a number of rows do not hide that a row came";
         return Err(rejected("guarantee.adjacency", text));
     }

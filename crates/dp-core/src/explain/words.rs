@@ -59,9 +59,10 @@ pub(super) fn not_protected(adjacency: Adjacency) -> Vec<&'static str> {
         }
         _ => vec![COUNT],
     };
-    if adjacency.rows() == 1 {
-        points.push("several rows of one person: each of them adds");
-    }
+    points.push(match adjacency.rows() {
+        1 => "several rows of one person: each of them adds",
+        _ => "whose the rows are, and more rows of one person than are named",
+    });
     points.push(
         "what is true of people in general, and follows for somebody who is not in the data too",
     );

@@ -87,7 +87,12 @@ impl<'a> Tested<'a> {
                 return Err(Error::invalid(name, format!("{} x {}", rows.n(), rows.d()), allowed));
             }
         }
-        let bound = match guarantee.adjacency().each() {
+        if guarantee.adjacency().rows() > 1 {
+            let allowed =
+                "one row a unit: which rows of a user entered, a file of rows does not say";
+            return Err(Error::invalid("adjacency of the release", guarantee.adjacency(), allowed));
+        }
+        let bound = match guarantee.adjacency() {
             Adjacency::AddRemoveRow { bound }
             | Adjacency::ZeroRow { bound }
             | Adjacency::ReplaceRow { bound } => bound.get(),

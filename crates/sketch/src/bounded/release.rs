@@ -97,16 +97,16 @@ impl BoundedValues {
         self.law.noise()
     }
 
-    /// A law that makes releases like this one at a budget.
+    /// A law that makes releases like this one at a budget, of a user with up to so many rows.
     ///
     /// # Errors
     /// A budget that no law has.
-    pub fn made_by(&self, budget: Budget) -> Result<BoundedLaw> {
+    pub fn made_by(&self, budget: Budget, rows: u64) -> Result<BoundedLaw> {
         let (letters, offsets) =
             (self.law.values().len() as u64 / self.law.offsets(), self.law.offsets());
         Ok(match (letters, offsets) {
             (2, 1) => BoundedLaw::OneBit,
-            (letters, 1) if (letters, 1) != CellLaw::best(budget.epsilon.get())? => {
+            (letters, 1) if (letters, 1) != CellLaw::best(budget.epsilon.get() / rows as f64)? => {
                 BoundedLaw::Categories(letters)
             }
             _ => BoundedLaw::LeastError,

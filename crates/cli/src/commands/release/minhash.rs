@@ -157,7 +157,12 @@ impl MinhashOptions {
     fn shape(&self, adjacency: Adjacency, budget: Budget) -> Result<Shape> {
         let Self { k, symbols, concatenation, .. } = *self;
         let mechanism = self.mechanism.unwrap_or(Mechanism::Bins);
-        // The plan knows one set a user: under several nothing is chosen.
+        if adjacency.rows() > 1 && self.facts.near()?.is_some() {
+            return Err(Error::usage(
+                "--size, --near and --far are for the plan, which knows one set a user: beside --user name --mechanism, -k and \
+                 --symbols",
+            ));
+        }
         let named = Shape { mechanism, k, symbols, concatenation };
         let Adjacency::SetItems { alpha, min_size } = adjacency else { return Ok(named) };
         let Some(goal) = self.facts.goal(k, min_size)? else { return Ok(named) };

@@ -160,7 +160,7 @@ fn explain(known: &[AdjacencyKind]) -> Vec<String> {
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Privacy")]
 pub(crate) struct UserOptions {
-    /// CSV: the column that says whose a row is (of sets, a column or a field of any format, in lines the first word, `1`). It does
+    /// CSV, Parquet, Arrow: the column that says whose a row is (of sets in JSON lines a field, in lines the first word, `1`). It does
     /// not enter; the unit that is protected is a user with up to --rows-a-user rows or sets, each of which may change as the
     /// adjacency says. Whose they are is not protected.
     #[arg(long, value_name = "COLUMN", requires = "rows_a_user")]

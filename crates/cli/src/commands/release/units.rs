@@ -59,7 +59,7 @@ impl UnitOptions {
         let input = self.rows.open()?;
         let d = input.rows.d();
         let projection = match self.projection.is_open() {
-            true => self.chosen(d, budget)?,
+            true => self.chosen(d, a_row(budget, adjacency)?)?,
             false => self.projection.clone(),
         };
         let spec = projection.spec(&self.rows.input, d, &self.seed)?;
@@ -107,6 +107,11 @@ impl UnitOptions {
         say_chosen(RECALL, &ways);
         Ok(if k == d { ProjectionOptions::none(d) } else { ProjectionOptions::drawn(k) })
     }
+}
+
+/// What each of a user's rows may lose.
+fn a_row(budget: Budget, unit: Adjacency) -> Result<Budget> {
+    Ok(Budget::new(budget.epsilon.get() / unit.rows() as f64, budget.delta.get())?)
 }
 
 /// The plan's size and the recall of exact queries.

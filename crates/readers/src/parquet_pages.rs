@@ -47,6 +47,8 @@ struct Chunk {
     values: u64,
     /// Bytes of its dictionary and of its last page.
     held: [u64; 2],
+    /// Where the bytes of the last page begin behind its header, where it has any.
+    body: Option<u64>,
 }
 
 /// What a page's header says.
@@ -99,6 +101,7 @@ impl Pages {
                     codec: column.compression(),
                     values: u64::try_from(column.num_values()).unwrap_or(0),
                     held: [0; 2],
+                    body: None,
                 });
             }
         }
@@ -145,12 +148,17 @@ impl Pages {
 
     /// Holds the page that begins here against what is allowed.
     fn check(&self, start: u64) -> Result<()> {
-        let header = self.header(start)?;
         let mut chunks = self.chunks.lock().expect("no panic while it is held");
         let Chunks { places, group, held, read } = &mut *chunks;
         let after = places.partition_point(|chunk| chunk.start <= start);
         let chunk = after.checked_sub(1).and_then(|at| places.get_mut(at));
         let chunk = chunk.ok_or_else(|| refused("a page lies where no column is"))?;
+        // Of a page whose header was looked at before, which was held against everything then.
+        if chunk.body == Some(start) {
+            return Ok(());
+        }
+        let header = self.header(start)?;
+        chunk.body = (header.packed > 0).then_some(start + header.length);
         if chunk.group != *group {
             (*group, *held) = (chunk.group, 0);
         }
@@ -192,7 +200,7 @@ impl Length for Pages {
 impl ChunkReader for Pages {
     type T = BufReader<File>;
 
-    /// Asked for where a page's header begins, once for each.
+    /// Asked for where a page's header begins, once for each, and of lists, whose decoder looks ahead, behind it again.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         self.check(start)?;
         self.file.get_read(start)

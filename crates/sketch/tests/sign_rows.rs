@@ -3,6 +3,7 @@
 use crate::signs::{ONE, attribute, bound, noise, oporp, rows, uniform};
 use dp_core::{Budget, PublicSeed};
 use sketch::projection::Family;
+use sketch::rows::{CsrView, RowsView};
 use sketch::signs::{
     FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignPairs, SignSketch,
 };
@@ -19,6 +20,25 @@ fn rows_of_every_block_are_released() {
     let exact = sketch.simhash(rows(d, &values[..d])).unwrap();
     let signs = IndividualSigns::new(sketch, kind, attribute(1e-9), bound(ONE), budget).unwrap();
     let release = signs.release(rows(d, &values), &mut noise()).unwrap();
+    for row in 0..n {
+        assert_eq!(release.payload().bits().row(row), exact.payload().bits().row(0), "{row}");
+    }
+}
+
+/// Alike of a projection that is too large to be kept, which is drawn anew for every 4,096 rows.
+#[test]
+fn rows_of_every_block_of_a_large_projection_are_released() {
+    let (n, d, bits) = (4_100, 16_400, 65);
+    let (offsets, columns) = ((0..=n).collect::<Vec<_>>(), vec![7; n]);
+    let csr = CsrView { offsets: &offsets, columns: &columns, values: &vec![0.5; n] };
+    let view = RowsView::csr(n, d, csr).unwrap();
+    let sketch = SignSketch::single(Family::Gaussian, d, bits, PublicSeed::new(8)).unwrap();
+    let exact = sketch.simhash(view.slice(0..1)).unwrap();
+    // No sign of 266,500 is flipped: each is with probability 2e-9.
+    let budget = Budget::new(20.0 * bits as f64, 0.0).unwrap();
+    let rule = FlipRule::RandomizedResponse;
+    let signs = PrivateSigns::new(sketch, rule, attribute(0.1), bound(ONE), budget).unwrap();
+    let release = signs.release(view, &mut noise()).unwrap();
     for row in 0..n {
         assert_eq!(release.payload().bits().row(row), exact.payload().bits().row(0), "{row}");
     }

@@ -22,7 +22,7 @@ fn tools() -> PathBuf {
 }
 
 /// A Python with mpmath; without one it says loudly that nothing is tested.
-pub(crate) fn python() -> Option<PathBuf> {
+fn python() -> Option<PathBuf> {
     let places = [tools().join(".venv/bin/python"), PathBuf::from("python3")];
     let works = |python: &PathBuf| {
         let run = Command::new(python).args(["-c", "import mpmath"]).output();
@@ -39,8 +39,18 @@ pub(crate) fn python() -> Option<PathBuf> {
     found
 }
 
+/// Honest files are accepted, and edited ones refused.
+pub(crate) fn judged(honest: &[(String, Vec<u8>)], edited: &[(String, Vec<u8>)]) {
+    let Some(python) = python() else { return };
+    for (files, expected) in [(honest, ": accepted: "), (edited, ": REFUSED: ")] {
+        for ((name, _), verdict) in files.iter().zip(verdicts(&python, files)) {
+            assert!(verdict.contains(expected), "{name}: {verdict}");
+        }
+    }
+}
+
 /// What the verifier says of each file, in their order: the line of the verdict.
-pub(crate) fn verdicts(python: &Path, files: &[(String, Vec<u8>)]) -> Vec<String> {
+fn verdicts(python: &Path, files: &[(String, Vec<u8>)]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(python);
     command.arg(tools().join("verify.py"));
@@ -330,13 +340,7 @@ fn ids_of_rows_are_read_and_edited_ones_are_refused() {
     for (name, bytes) in &edited {
         assert!(AnyRelease::decode(bytes).is_err(), "{name}");
     }
-    let Some(python) = python() else { return };
-    for ((name, _), verdict) in honest.iter().zip(verdicts(&python, &honest)) {
-        assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
-    }
-    for ((name, _), verdict) in edited.iter().zip(verdicts(&python, &edited)) {
-        assert!(verdict.contains(": REFUSED: "), "{name}: {verdict}");
-    }
+    judged(&honest, &edited);
 }
 
 /// A range that is wider than what may change, a response that keeps more, another adjacency: each under a right checksum.
@@ -424,13 +428,7 @@ fn bounded_values_are_held_to_their_range_and_response() {
         }
         honest.push((name.to_owned(), bytes));
     }
-    let Some(python) = python() else { return };
-    for ((name, _), verdict) in honest.iter().zip(verdicts(&python, &honest)) {
-        assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
-    }
-    for ((name, _), verdict) in edited.iter().zip(verdicts(&python, &edited)) {
-        assert!(verdict.contains(": REFUSED: "), "{name}: {verdict}");
-    }
+    judged(&honest, &edited);
 }
 
 /// Whether the library reads a release and finds that it holds together.

@@ -159,7 +159,7 @@ pub struct Users {
 /// How many rows every user has had, and how many of them were left out.
 #[derive(Debug, Default)]
 struct Seen {
-    rows: HashMap<Vec<u8>, u64>,
+    rows: HashMap<String, u64>,
     left_out: u64,
 }
 
@@ -183,7 +183,7 @@ impl Users {
 
     /// Whether one more row of this user is used.
     pub(crate) fn takes(&self, user: &str) -> bool {
-        let user = Self::spelled(user).as_bytes().to_vec();
+        let user = Self::spelled(user).to_owned();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = seen.rows.entry(user).or_default();
         *rows += 1;

@@ -54,6 +54,8 @@ struct Chunk {
 /// What a page's header says.
 #[derive(Default)]
 struct Header {
+    /// Data, an index, a dictionary, data of the second version: 0 to 3.
+    kind: i64,
     unpacked: u64,
     packed: u64,
     dictionary: bool,
@@ -69,6 +71,7 @@ impl Header {
         let natural = |thrift: &mut Thrift<'_>| u64::try_from(thrift.whole()?).ok();
         thrift.fields(|thrift, id, kind| {
             match (id, kind) {
+                (1, 5) => header.kind = thrift.whole()?,
                 (2, 5) => header.unpacked = natural(thrift)?,
                 (3, 5) => header.packed = natural(thrift)?,
                 (5 | 7 | 8, STRUCT) => {
@@ -79,13 +82,19 @@ impl Header {
                         _ => thrift.skip(kind),
                     })?;
                 }
-                (2 | 3 | 5 | 7 | 8, _) => return None,
+                (1..=3 | 5 | 7 | 8, _) => return None,
                 _ => thrift.skip(kind)?,
             }
             Some(())
         })?;
         header.length = (bytes.len() - thrift.left()) as u64;
         Some(header)
+    }
+
+    /// Whether what follows are bytes of this page, of values or of a dictionary. Behind the header of any other page the decoder looks
+    /// for the next header, as behind that of a page without bytes.
+    fn has_body(&self) -> bool {
+        self.packed > 0 && matches!(self.kind, 0 | 2 | 3)
     }
 }
 
@@ -158,7 +167,7 @@ impl Pages {
             return Ok(());
         }
         let header = self.header(start)?;
-        chunk.body = (header.packed > 0).then_some(start + header.length);
+        chunk.body = header.has_body().then_some(start + header.length);
         if chunk.group != *group {
             (*group, *held) = (chunk.group, 0);
         }
@@ -208,5 +217,50 @@ impl ChunkReader for Pages {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         self.file.get_bytes(start, length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// A header of a page of that kind with so many bytes, packed and unpacked, and two values.
+    fn header(kind: u8, unpacked: u8, packed: u8) -> Vec<u8> {
+        // Whole numbers of fields 1 to 3, then the struct in field 5 with its first field.
+        vec![0x15, 2 * kind, 0x15, 2 * unpacked, 0x15, 2 * packed, 0x2c, 0x15, 4, 0, 0]
+    }
+
+    fn pages(bytes: &[u8]) -> Pages {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let chunk = Chunk {
+            start: 0,
+            group: 0,
+            codec: Compression::UNCOMPRESSED,
+            values: 3,
+            held: [0; 2],
+            body: None,
+        };
+        let chunks = Mutex::new(Chunks { places: vec![chunk], group: 0, held: 0, read: 0 });
+        Pages { size: file.len(), file, all: 1 << 20, chunks }
+    }
+
+    /// A decoder that looks ahead asks for the bytes of a page behind its header. Behind that of an index, or of a page without bytes, it
+    /// asks for the next header: nothing there goes unseen. Two pages of two values each are more than the column's three.
+    #[test]
+    fn no_header_hides_behind_another() {
+        for (kind, packed, body) in
+            [(0, 9, true), (3, 9, true), (2, 9, true), (1, 9, false), (0, 0, false)]
+        {
+            let first = header(kind, 9, packed);
+            let behind = first.len() as u64;
+            let pages = pages(&[first, header(0, 9, 9), vec![0; 40]].concat());
+            assert!(pages.get_read(0).is_ok(), "{kind}");
+            let again = pages.get_read(behind).map(drop);
+            assert_eq!(again.is_ok(), body, "{kind} {packed}: {again:?}");
+            // Nor once more.
+            assert_eq!(pages.get_read(behind).is_ok(), body, "{kind} {packed}");
+        }
     }
 }

@@ -156,3 +156,4 @@ def test_values_are_pickled_and_compared():
         assert pickle.loads(pickle.dumps(value)) == value
         assert hash(pickle.loads(pickle.dumps(value))) == hash(value)
     assert user != ONE and "3" in str(user)
+    assert dps.Adjacency.user(3, dps.Adjacency.replace_row(2)).bound == 2

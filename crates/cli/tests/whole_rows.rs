@@ -302,3 +302,75 @@ fn releases_of_sets_take_users() {
         room.refuses(&command.replace("--delta 0", "--delta 1e-6"), 2, &[what]);
     }
 }
+
+/// What comes after a release of users: appended rows, parts of a ledger, attacks, what is said of it; and plans that know of none.
+#[test]
+fn releases_of_users_are_handled_as_such() {
+    let room = room();
+    let values = numbers(40, 2);
+    let line = |i: usize| format!("{},u{},{}\n", values[2 * i], i % 10, values[2 * i + 1]);
+    let rows: String = (0..40).map(line).collect();
+    room.write("visits.csv", format!("a,who,b\n{rows}"));
+    let of = "--user who --rows-a-user 2";
+    let unit = "--adjacency attribute --beta 2";
+    room.json(&format!(
+        "ledger init a.ledger --data visits --epsilon 100 --delta 1e-6 {unit} --rows-a-user 2"
+    ));
+    // Epsilon 2 a row takes three letters, and epsilon 4 four: the same range is asked for again.
+    room.json(&format!(
+        "release bounded visits.csv --out b.dps --low -1 --high 1 {unit} --epsilon 4 --delta 0 {of} --ledger a.ledger"
+    ));
+    room.json("append b.dps visits.csv --out more.dps --user who --ledger a.ledger");
+    let public = |file: &str| room.json(&format!("inspect {file}"))["public"].clone();
+    for name in ["lowest entry", "highest entry", "offsets"] {
+        let (first, then) = (&public("b.dps")[name], &public("more.dps")[name]);
+        assert!(first == then && !first.is_null(), "{name}: {first} {then}");
+    }
+    for by in ["row", "content"] {
+        for how in ["record", "spend"] {
+            let part = format!("--disjoint-part regions/north --disjoint-by {by}");
+            room.refuses(
+                &format!("ledger {how} a.ledger b.dps {part}"),
+                2,
+                &["--disjoint-by unit"],
+            );
+        }
+    }
+    let said = room.json("explain b.dps").to_string();
+    assert!(said.contains("whose the rows are"), "{said}");
+    room.json(&format!(
+        "release covariance visits.csv --out c.dps --adjacency replace-row --norm-bound 2 --epsilon 2 --delta 1e-6 {of} --insecure-test-noise 1"
+    ));
+    room.write("rows.csv", csv(&values, 2));
+    room.refuses("attack c.dps --truth rows.csv --public rows.csv", 2, &["one row a unit"]);
+    // A row's share of epsilon chooses the size.
+    let units = |privacy: &str| {
+        room.json(&format!(
+            "release units users.csv --out u.dps --force --adjacency any-input --delta 0 {privacy}"
+        ))
+    };
+    room.write("named.csv", {
+        let values = numbers(80, 12);
+        let head: Vec<String> = (0..12).map(|j| format!("a{j}")).collect();
+        let mut out = format!("who,{}\n", head.join(","));
+        for (i, row) in values.chunks(12).enumerate() {
+            let row: Vec<String> = row.iter().map(f64::to_string).collect();
+            out += &format!("u{i},{}\n", row.join(","));
+        }
+        out
+    });
+    units("--epsilon 8");
+    let columns = || room.json("inspect u.dps")["columns"].clone();
+    let alone = columns();
+    room.json(&format!(
+        "release units named.csv --out u.dps --force --adjacency any-input --delta 0 --epsilon 16 {of}"
+    ));
+    assert_eq!(columns(), alone);
+    room.write("sets.txt", "u1 a b\nu2 b c\n");
+    room.refuses(
+        "release minhash sets.txt --out m.dps --adjacency set-items --alpha 1 --min-size 1 --epsilon 8 --delta 0 \
+         --size 5 --near .8 --far .1 --user 1 --rows-a-user 2",
+        2,
+        &["beside --user"],
+    );
+}

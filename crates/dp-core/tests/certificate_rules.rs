@@ -157,13 +157,17 @@ fn integer_noise_has_its_pure_profile_or_is_refused() {
 fn a_stream_counted_in_rows_does_not_hide_that_a_row_came() {
     use dp_core::profile::RowChange::AddRemove;
     let bound = NormBound::new(1.0).unwrap();
-    let profile = Profile::SymmetricGaussian { bound, sigma: scale(5.0), change: AddRemove };
+    // Of a row as long as both of a user's are together.
+    let both = NormBound::new(1.5).unwrap();
+    let profile = Profile::SymmetricGaussian { bound: both, sigma: scale(12.0), change: AddRemove };
     let grid = Grid::new(-30).unwrap();
-    let noise = NoiseLaw::SymmetricGaussian { sigma: scale(5.0), grid };
+    let noise = NoiseLaw::SymmetricGaussian { sigma: scale(12.0), grid };
     for (adjacency, pace, holds) in [
         (Adjacency::ZeroRow { bound }, "rows", true),
         (Adjacency::AddRemoveRow { bound }, "rows", false),
         (Adjacency::AddRemoveRow { bound }, "clock", true),
+        (Adjacency::ZeroRow { bound }.of_user(2).unwrap(), "rows", true),
+        (Adjacency::AddRemoveRow { bound }.of_user(2).unwrap(), "rows", false),
     ] {
         let made = proven(adjacency, 0.5, profile.clone(), noise.clone());
         let mut stated = statement(noise.clone());

@@ -142,3 +142,28 @@ fn releases_of_single_rows_hide_no_user() {
     assert!(edited.len() > 20, "{}", edited.len());
     judged(&[], &edited);
 }
+
+/// Set signatures under the theorem of signs, whose bits nothing of the file would count.
+#[test]
+fn signatures_of_sets_are_no_signs() {
+    let samples = fuzzing::releases().unwrap();
+    let sample = samples.iter().find(|sample| sample.name.contains("occupancy")).unwrap();
+    for rows in [1, 3] {
+        let forged = fuzzing::forged(&sample.bytes, |_, fields| {
+            let keep = fields.pointer("/parameters/keep").unwrap().clone();
+            let guarantee = fields.pointer_mut("/certificate/guarantee").unwrap();
+            let one = json!({"kind": "attribute", "beta": 1.0});
+            guarantee["adjacency"] = match rows {
+                1 => one,
+                _ => json!({"kind": "user", "rows": rows, "each": one}),
+            };
+            guarantee["profile"] =
+                json!({"kind": "randomized-response", "bits": rows, "keep": keep});
+            guarantee["provenance"] = json!({"kind": "proven", "theorem": "signs-touched"});
+            guarantee["budget"]["epsilon"] = json!(40.0);
+        });
+        let forged = forged.unwrap();
+        assert!(!library_accepts(&forged), "{rows}");
+        judged(&[], &[(format!("{rows} rows"), forged)]);
+    }
+}

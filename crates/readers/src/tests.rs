@@ -223,6 +223,34 @@ fn the_first_rows_of_every_user_are_used() {
     );
 }
 
+/// A user leaves with all rows: of all others the same rows enter, in the same order, and as many of the user's as may.
+#[test]
+fn who_leaves_takes_no_row_of_others() {
+    let mut state = 5u64;
+    let mut next = |n: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    for _ in 0..300 {
+        let (n, most) = (1 + next(12), 1 + next(4));
+        let names: Vec<u64> = (0..n).map(|_| next(4)).collect();
+        let file = |left: Option<u64>| -> String {
+            let there = names.iter().enumerate().filter(|(_, name)| Some(**name) != left);
+            let rows: String = there.map(|(i, name)| format!("{i},u{name},{name}\n")).collect();
+            format!("a,who,b\n{rows}")
+        };
+        let all = of_users(&file(None), most).0;
+        for user in (0..4).filter(|user| names.iter().any(|name| name != user)) {
+            let others = of_users(&file(Some(user)), most).0;
+            let kept: Vec<f64> =
+                all.chunks(2).filter(|row| row[1] != user as f64).flatten().copied().collect();
+            assert_eq!(others, kept);
+            assert!((all.len() - kept.len()) as u64 <= 2 * most);
+        }
+    }
+}
+
 /// A file that is open twice, as where norms are counted first: each reading counts for itself.
 #[test]
 fn readings_of_one_file_count_apart() {

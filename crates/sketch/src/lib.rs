@@ -62,6 +62,7 @@ pub mod error;
 mod estimate;
 mod incoming;
 mod joined;
+mod memory;
 mod pieced;
 pub mod pieces;
 pub mod plan;

@@ -2,6 +2,7 @@
 
 use super::spec::ProjectionSpec;
 use crate::error::{Error, Result};
+use crate::memory::zeros;
 use crate::rows::{Incoming, RowsView};
 use dp_core::EntryBound;
 use rayon::prelude::*;
@@ -179,7 +180,7 @@ pub(crate) fn output_len(spec: ProjectionSpec, n: usize) -> Result<usize> {
 /// # Errors
 /// As [`Projection::apply`].
 pub fn project(projection: &dyn Projection, rows: RowsView<'_>) -> Result<Vec<f64>> {
-    let mut out = vec![0.0; output_len(projection.spec(), rows.n())?];
+    let mut out = zeros(output_len(projection.spec(), rows.n())?);
     projection.apply(rows, &mut out)?;
     Ok(out)
 }

@@ -4,6 +4,7 @@
 //! "A coarser grid afterwards".
 
 use crate::error::{Error, Result};
+use crate::memory::zeros;
 use crate::rows::block_rows;
 use dp_core::noise::{Grid, NoiseLaw};
 use dp_core::release_file::InParts;
@@ -237,7 +238,7 @@ pub(super) fn unpack(payload: &[u8], (rows, k): (usize, usize), grid: Grid) -> R
     if found != rows {
         return Err(dp_core::Error::file("shape", "the blocks hold another number of rows").into());
     }
-    let mut values = vec![0.0; blocks.iter().map(|block| block.count).sum()];
+    let mut values = zeros(blocks.iter().map(|block| block.count).sum());
     let (mut places, mut left) = (Vec::with_capacity(blocks.len()), &mut values[..]);
     for block in &blocks {
         let (place, behind) = left.split_at_mut(block.count);

@@ -1,6 +1,7 @@
 //! Rows through a projection: what one change does to what comes out, checks, blocks of noise.
 
 use crate::error::{Error, Result};
+use crate::memory::zeros;
 use crate::projection::{Rooms, SharedProjection, few_together, output_len, project_checked};
 use crate::rows::{Incoming, NORM_SLACK, RowsView, block_rows, pass_rows};
 use core::ops::ControlFlow;
@@ -101,7 +102,7 @@ impl Projector {
 
     /// n output rows, without noise yet.
     pub(super) fn output(&self, n: usize) -> Result<Vec<f64>> {
-        Ok(vec![0.0; output_len(self.projection.spec(), n)?])
+        Ok(zeros(output_len(self.projection.spec(), n)?))
     }
 
     /// Checks, projects and adds noise. One noise stream for [`block_rows`] rows; where P need not

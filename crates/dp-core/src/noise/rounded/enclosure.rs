@@ -75,7 +75,7 @@ fn below(a: &UBig, b: &UBig) -> UBig {
 
 /// sqrt(2/pi), remembered at the precisions that are nearly always enough.
 fn root_two_over_pi(bits: usize) -> Enclosure {
-    static KEPT: [OnceLock<Enclosure>; 8] = [const { OnceLock::new() }; 8];
+    static KEPT: [OnceLock<Enclosure>; 16] = [const { OnceLock::new() }; 16];
     let compute = || {
         let pi = pi(bits);
         let numerator = UBig::from(2u8) << (3 * bits);
@@ -84,7 +84,7 @@ fn root_two_over_pi(bits: usize) -> Enclosure {
             high: (&numerator / &pi.low + 1u8).sqrt() + 1u8,
         }
     };
-    match KEPT.get(bits / 64).filter(|_| bits.is_multiple_of(64)) {
+    match KEPT.get(bits / 32).filter(|_| bits.is_multiple_of(32)) {
         Some(kept) => kept.get_or_init(compute).clone(),
         None => compute(),
     }

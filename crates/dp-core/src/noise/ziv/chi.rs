@@ -1,7 +1,7 @@
 //! The root of a chi-square variable.
 
 use super::normal::{ETA, Normals, enclose};
-use super::{Ball, Bits, Path, U, uniform};
+use super::{Ball, Bits, Path, U, first_decided, uniform};
 use crate::noise::rounded::{Enclosure, Tail, survival};
 use dashu_int::{IBig, UBig};
 
@@ -61,13 +61,7 @@ impl Chi {
                 return true;
             }
         }
-        let mut precision = 128;
-        loop {
-            if let Some(accepted) = self.accepts(bits, precision) {
-                return accepted;
-            }
-            precision += 128;
-        }
+        first_decided(|precision| self.accepts(bits, precision))
     }
 
     /// 1 + c Z.

@@ -325,7 +325,8 @@ impl Rest {
             term = (0..d).map(next).collect();
             sum.iter_mut().zip(&term).for_each(|(s, x)| *s = s.add(x));
             let largest = term.iter().map(Ball::magnitude).max().unwrap_or(UBig::ZERO);
-            if largest <= UBig::from(d) << 8 {
+            // Rounding alone leaves at most 3 d + 6.
+            if largest <= UBig::from(4 * d + 16) {
                 // Each further term is at most half of the one before.
                 let left = Ball::new(IBig::ZERO, largest, bits);
                 return sum.iter().map(|s| s.add(&left)).collect();

@@ -81,13 +81,12 @@ pub(super) fn to_f64(n: i128) -> f64 {
 pub(super) fn settle(enclose: impl Fn(usize) -> Option<Ball>) -> i128 {
     #[cfg(test)]
     watched::hold(&enclose);
-    let mut bits = 128;
-    loop {
-        if let Some(n) = enclose(bits).and_then(|ball| ball.nearest()) {
-            return n;
-        }
-        bits += 128;
-    }
+    first_decided(|bits| enclose(bits)?.nearest())
+}
+
+/// The first answer at 64 bits, which nearly always do, and twice as many each time.
+pub(super) fn first_decided<T>(answer: impl Fn(usize) -> Option<T>) -> T {
+    (6..).find_map(|power| answer(1 << power)).expect("with as many bits as it takes")
 }
 
 /// Inner product in four fixed lanes: its error is at most [`dot_error`] times the product of

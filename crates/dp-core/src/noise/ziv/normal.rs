@@ -11,8 +11,8 @@ use dashu_int::{IBig, UBig};
 /// How far [`Normals::approximate`] is from the real normal, at most.
 pub(in crate::noise) const ETA: f64 = 1.0 / (1u64 << 48) as f64;
 
-/// Bits beyond those asked for.
-const GUARD: usize = 64;
+/// Bits beyond those asked for: enough up to 6.5.
+const GUARD: usize = 32;
 
 /// Normals in floating point.
 pub(in crate::noise) struct Normals {
@@ -97,6 +97,9 @@ pub(in crate::noise) fn quantile(
             let at = to_f64(&y, work);
             // -log2(2 phi(t)) = 0.72135 t^2 + 0.32575.
             let power = (0.7214 * (at + 0.01) * (at + 0.01) + 0.34).ceil() as usize;
+            if power + 8 > work - precision {
+                break;
+            }
             let radius = (((&gap).unsigned_abs() + widths) << power) + 1u8;
             if radius <= UBig::ONE << (work - precision) {
                 let mid = IBig::from(y) >> (work - precision);

@@ -374,7 +374,7 @@ pub fn run(
                 .arg(&script)
                 .arg(case)
                 .env("PEERS_ENVS", &places.environments)
-                .env("BENCH_LIMIT", std::env::var_os("BENCH_LIMIT").unwrap_or("30".into()))
+                .env("BENCH_LIMIT", std::env::var_os("BENCH_LIMIT").unwrap_or("120".into()))
                 .envs(thread_variables(*threads))
                 .stderr(Stdio::inherit())
                 .output()?;

@@ -56,16 +56,24 @@ fn own_used(stat: &str) -> Option<f64> {
     fields.get(11..15)?.iter().map(|f| f.parse::<f64>().ok()).sum()
 }
 
-/// The name of the processor, and its widest instructions, where a name is that of several.
+/// The name of the processor, its generation and its widest instructions: a name is that of several.
 pub(super) fn processor() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':'));
-    let name = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
-    let widest = text.lines().find_map(|l| l.strip_prefix("flags")).and_then(|flags| {
-        let has = |flag| flags.split_whitespace().any(|f| f == flag);
-        [("avx512f", "AVX-512"), ("avx2", "AVX2")].into_iter().find(|(flag, _)| has(*flag))
-    });
-    widest.map_or_else(|| name.to_owned(), |(_, widest)| format!("{name} with {widest}"))
+    processor_of(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+}
+
+fn processor_of(text: &str) -> String {
+    let lines = || text.lines().filter_map(|l| l.split_once(':'));
+    let field =
+        |name| lines().find(|(field, _)| field.trim() == name).map(|(_, value)| value.trim());
+    let mut name = field("model name").unwrap_or(std::env::consts::ARCH).to_owned();
+    if let (Some(family), Some(model)) = (field("cpu family"), field("model")) {
+        name += &format!(" (family {family}, model {model})");
+    }
+    let has = |flag| field("flags").is_some_and(|all| all.split_whitespace().any(|f| f == flag));
+    match [("avx512f", "AVX-512"), ("avx2", "AVX2")].into_iter().find(|(flag, _)| has(*flag)) {
+        Some((_, widest)) => format!("{name} with {widest}"),
+        None => name,
+    }
 }
 
 #[cfg(test)]
@@ -79,6 +87,15 @@ mod tests {
         let stat = "7 (a) b) c) R 1 1 1 0 -1 4 0 0 0 0 3 5 7 11 20 0 1";
         assert_eq!(own_used(stat), Some(26.0));
         assert_eq!(own_used("7 (a"), None);
+    }
+
+    /// Two generations of one name differ.
+    #[test]
+    fn a_processor_is_named_with_its_generation() {
+        let text = "cpu family\t: 25\nmodel\t\t: 17\nmodel name\t: Some EPYC\nflags\t\t: fpu avx2 avx512f\n";
+        assert_eq!(processor_of(text), "Some EPYC (family 25, model 17) with AVX-512");
+        assert_eq!(processor_of("model name : B\nflags : fpu avx2"), "B with AVX2");
+        assert_eq!(processor_of(""), std::env::consts::ARCH);
     }
 
     #[cfg(target_os = "linux")]

@@ -15,7 +15,8 @@ pub(crate) struct Selection {
     pub(crate) entered: Vec<String>,
     /// The column that says what a row is called, which is not used.
     pub(crate) id: Option<usize>,
-    /// The column that says whose a row is, which is not used.
+    /// The column that says whose a row is, which is not used; a CSV reader knows its own.
+    #[cfg_attr(not(any(feature = "arrow", feature = "parquet")), expect(dead_code))]
     pub(crate) user: Option<usize>,
 }
 

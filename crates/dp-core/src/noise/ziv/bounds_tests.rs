@@ -121,3 +121,29 @@ fn wide_balls_hold_all_results() {
         }
     }
 }
+
+/// From the middle to where no draw comes, and beyond the 5.7 up to which the bits beyond those asked for are enough.
+#[test]
+fn balls_of_64_bits_hold_the_number() {
+    let held = |coarse: Ball, fine: Ball, widest: u64| {
+        let ((low, high), (from, to)) = (coarse.ends(), fine.ends());
+        assert!(&high - &low <= IBig::from(widest), "{low} to {high}");
+        assert!(low << 256 <= from && to <= high << 256);
+    };
+    for zeros in 0..64 {
+        for i in 0..8 {
+            let first = [source(83, i).word(0, 0) >> zeros];
+            let bits = Begins(&first, source(83, i));
+            held(enclose(&bits, 0, 64), enclose(&bits, 0, 320), 4);
+        }
+    }
+    let normals = Normals::new();
+    for dof in [1, 7, 32, 33, 1000, 1 << 40] {
+        for i in 0..8 {
+            let bits = source(84, i);
+            let chi = Chi::draw(Path::Exact, &normals, &bits, dof, 0);
+            let [coarse, fine] = [64, 320].map(|b| chi.enclose(&bits, b).expect("enclosed"));
+            held(coarse, fine, 1 << 28);
+        }
+    }
+}

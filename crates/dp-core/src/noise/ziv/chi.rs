@@ -67,8 +67,10 @@ impl Chi {
     /// 1 + c Z.
     fn base(self, bits: &impl Bits, precision: usize) -> Option<Ball> {
         let z = enclose(bits, self.at, precision);
-        let square = Ball::integer(2, precision).over(&UBig::from(3 * self.six_d()));
-        Some(square.sqrt()?.mul(&z).add(&Ball::integer(1, precision)))
+        // c = sqrt(6 s) / (3 s), s = 3m - 2: the root of a large number, which loses no bits.
+        let root = Ball::integer(6 * self.six_d(), precision).sqrt()?;
+        let c = root.over(&UBig::from(3 * self.six_d()));
+        Some(c.mul(&z).add(&Ball::integer(1, precision)))
     }
 
     /// Whether `U < exp(h)`, `-h = 3d (x^3/3 - x^2/2 + x - ln(1 + x))`; none when that is not decided yet.

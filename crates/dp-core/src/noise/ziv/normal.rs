@@ -11,7 +11,7 @@ use dashu_int::{IBig, UBig};
 /// How far [`Normals::approximate`] is from the real normal, at most.
 pub(in crate::noise) const ETA: f64 = 1.0 / (1u64 << 48) as f64;
 
-/// Bits beyond those asked for: enough up to 6.5.
+/// Bits beyond those asked for: enough up to 5.7.
 const GUARD: usize = 32;
 
 /// Normals in floating point.

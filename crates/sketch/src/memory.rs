@@ -14,15 +14,20 @@ pub(crate) fn zeros(len: usize) -> Vec<f64> {
 #[expect(unsafe_code, reason = "the advice is about pages, which the kernel knows by address")]
 fn ask_for_large_pages(values: &[f64]) {
     use rustix::mm::{Advice, madvise};
-    const LARGE: usize = 1 << 21;
-    let bytes = size_of_val(values);
-    let from = values.as_ptr().cast_mut().cast::<u8>();
-    let before = from.align_offset(LARGE);
-    let whole = bytes.saturating_sub(before) / LARGE * LARGE;
-    if whole > 0 {
-        // Safety: all of it lies within the vector, and this advice changes no value and no access.
-        let _ = unsafe { madvise(from.wrapping_add(before).cast(), whole, Advice::LinuxHugepage) };
+    let pages = whole_pages(values);
+    if !pages.is_empty() {
+        let (from, bytes) = (pages.as_ptr().cast_mut().cast(), size_of_val(pages));
+        // Safety: all of it is borrowed here, and this advice changes no value and no access.
+        let _ = unsafe { madvise(from, bytes, Advice::LinuxHugepage) };
     }
+}
+
+/// Those that fill pages of 2 MiB.
+#[cfg(target_os = "linux")]
+fn whole_pages(values: &[f64]) -> &[f64] {
+    const PAGE: usize = 1 << 21;
+    let inside = values.get(values.as_ptr().align_offset(PAGE)..).unwrap_or_default();
+    &inside[..inside.len() - inside.len() % (PAGE / size_of::<f64>())]
 }
 
 #[cfg(test)]
@@ -38,5 +43,30 @@ mod tests {
             values.fill(1.0);
             assert_eq!(values.iter().sum::<f64>(), len as f64);
         }
+    }
+
+    /// The kernel has noted the wish for all whole pages, of which there are at most one fewer than would fit.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn large_pages_are_asked_for() {
+        let values = zeros(5 << 18);
+        let pages = whole_pages(&values);
+        assert!([4, 5].contains(&(pages.len() >> 18)) && pages.as_ptr().align_offset(1 << 21) == 0);
+        assert!(whole_pages(&values[..3]).is_empty() && whole_pages(&[]).is_empty());
+        let mappings = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists()
+            || mappings.is_empty()
+        {
+            return println!("NOT RUN: no large pages here, or no list of mappings");
+        }
+        let at = pages.as_ptr().addr();
+        let range = |line: &str| {
+            let (from, to) = line.split_once(' ')?.0.split_once('-')?;
+            Some(usize::from_str_radix(from, 16).ok()?..usize::from_str_radix(to, 16).ok()?)
+        };
+        let mut lines = mappings.lines();
+        lines.find(|l| range(l).is_some_and(|r| r.contains(&at))).expect("a mapping holds it");
+        let flags = lines.find(|l| l.starts_with("VmFlags:")).expect("its flags");
+        assert!(flags.split_whitespace().any(|flag| flag == "hg"), "{flags}");
     }
 }

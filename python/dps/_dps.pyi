@@ -346,7 +346,7 @@ def set_plan(facts: str, adjacency: str) -> str:
     The best signature of sets at a budget.
     """
 
-def to_exchange(text: str) -> str:
+def to_exchange(text: str, certificate: str | None = None) -> str:
     """
-    A guarantee in the form that other accountants read.
+    A guarantee in the form that other accountants read; of a release where its certificate is given.
     """

@@ -181,8 +181,11 @@ class LowRank(Mechanism):
     ----------
     n, d : int
         Rows and features of the matrix.
-    rank, oversampling : int
-        Rank of the approximation, and columns of the sketch beyond it.
+    rank : int
+        Rank of the approximation.
+    oversampling : int, optional
+        Columns of the sketch beyond the rank. By default the sketch has a third as many columns as the matrix has
+        rows, and at most 20 times the rank and `d`; 10 beyond the rank for ``published``.
     adjacency : Adjacency
         ``row_shift``.
     epsilon, delta : float
@@ -208,7 +211,7 @@ class LowRank(Mechanism):
         epsilon: float,
         delta: float,
         row_bound: float,
-        oversampling: int = 10,
+        oversampling: int | None = None,
         method: str = "find-and-project",
     ) -> None:
         methods = ("find-and-project", "range-finder", "input-perturbation", "published")

@@ -174,10 +174,11 @@ def _profile(text: str) -> Profile:
 class Guarantee:
     """What a release promises: adjacency, budget, exact profile, and where it comes from."""
 
-    __slots__ = ("_text", "_value")
+    __slots__ = ("_certificate", "_text", "_value")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, certificate: str | None = None) -> None:
         self._text = text
+        self._certificate = certificate
         self._value: dict[str, Any] = json.loads(text)
 
     @classmethod
@@ -201,8 +202,12 @@ class Guarantee:
         return cls(_dps.from_exchange(text, delta))
 
     def to_exchange(self) -> str:
-        """The JSON that other accountants read; `to_dp_accounting` makes an object of it."""
-        return _dps.to_exchange(self._text)
+        """The JSON that other accountants read; `to_dp_accounting` makes an object of it.
+
+        Refused for that of a release whose randomness somebody could know, or whose rows were mapped so that the
+        change it is about was a smaller one before the map: other accountants know neither.
+        """
+        return _dps.to_exchange(self._text, self._certificate)
 
     @classmethod
     def from_opendp(
@@ -311,7 +316,7 @@ class Guarantee:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Guarantee, (self._text,))
+        return (Guarantee, (self._text, self._certificate))
 
 
 def _least(family: str, epsilon: float, delta: float, **sizes: Any) -> Profile:

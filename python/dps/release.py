@@ -197,8 +197,9 @@ class Release:
     @property
     def guarantee(self) -> Guarantee | None:
         """The guarantee of the certificate, where it is differential privacy."""
-        guarantee = self.certificate.get("guarantee")
-        return None if guarantee is None else Guarantee(json.dumps(guarantee))
+        certificate = self._core.certificate()
+        guarantee = json.loads(certificate).get("guarantee")
+        return None if guarantee is None else Guarantee(json.dumps(guarantee), certificate)
 
     def explain(
         self,

@@ -3,7 +3,8 @@
 `random_state` governs public randomness only: whoever sets it may have known it before the rows, so that calibration is
 realised (for the very projection that it gives); it never touches the noise. The same batch, given again to the same
 object, gets the same release, remembered in memory under a secret key and not paid again; another batch is another release,
-which a ledger pays. Pickles and clones drop keys and what was remembered.
+which a ledger pays. Pickles and clones drop keys and what was remembered. Transformers refuse to release when a parameter
+was changed after `fit`; `ledger` alone may change at any time.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class _Private(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         # A key that is known tells which batches were released, and a mechanism is built again.
-        for name in ("_remembered", "_mechanism", "_settings"):
+        for name in ("_remembered", "_mechanism"):
             state.pop(name, None)
         return state
 
@@ -120,14 +121,40 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
     def _build(self) -> Mechanism:
         raise NotImplementedError
 
+    def _settings_now(self) -> dict[str, Any]:
+        """What a release follows from, all of it public: the parameters but the ledger, and what `fit` found."""
+        found = self.get_params(deep=False)
+        found.pop("ledger", None)
+        found.update(seed_=self.seed_, n_features_in_=self.n_features_in_)
+        # A generator is known as the object that it is: its text names its place in memory, which a pickle does not keep.
+        return {
+            name: value if isinstance(value, np.random.RandomState) else repr(value)
+            for name, value in found.items()
+        }
+
     def _begin(self) -> None:
         self._mechanism = self._build()
         self.guarantee_ = self._mechanism.guarantee
+        settings = self._settings_now()
         # With another seed, budget or family the same batch is another release.
-        parameters = {**self.get_params(deep=False), "ledger": None}
-        settings = (repr(parameters), self.seed_, self.n_features_in_)
-        if getattr(self, "_settings", None) != settings:
+        if not hasattr(self, "_remembered") or self._settings != settings:
             self._remembered, self._settings = _Remembered(), settings
+
+    def _check_unchanged(self) -> None:
+        """Refuses parameters that `fit` has not seen."""
+        seen = getattr(self, "_settings", None)
+        if seen is None:
+            # Pickles of earlier versions do not say what they were fitted with.
+            return
+        settings = self._settings_now()
+        changed = ", ".join(name for name in settings if settings[name] != seen.get(name))
+        if changed:
+            raise ParameterError(
+                f"parameters were changed after fit: fit again ({changed})",
+                parameter=changed,
+                value="changed after fit",
+                allowed="what fit was called with",
+            )
 
     def fit(self, X: Any, y: Any = None) -> _Rows:
         """Notes the number of features and draws the public seed; of values it asks only whether one is NaN; spends nothing."""
@@ -145,6 +172,7 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
     def release(self, X: Any) -> Release:
         """The release of a batch, with its certificate; remembered, so that it is paid once."""
         check_is_fitted(self)
+        self._check_unchanged()
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )

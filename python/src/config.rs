@@ -127,7 +127,8 @@ pub(crate) enum Config {
         n: usize,
         d: usize,
         rank: usize,
-        oversampling: usize,
+        /// What is recommended where none is named.
+        oversampling: Option<usize>,
         row_bound: f64,
         method: Finding,
     },

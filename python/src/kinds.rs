@@ -260,7 +260,12 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
         }
         Config::LowRank { n, d, rank, oversampling, row_bound, method } => {
             let (shift, bound) = (shift(adjacency)?, NormBound::new(row_bound)?);
-            let setting = Setting::new((n, d), rank, oversampling, shift, bound)?;
+            let setting = match (oversampling, &method) {
+                (Some(p), _) => Setting::new((n, d), rank, p, shift, bound)?,
+                // The noise of the paper's algorithm grows with the sketch.
+                (None, Finding::Published) => Setting::new((n, d), rank, 10, shift, bound)?,
+                (None, _) => Setting::recommended((n, d), rank, shift, bound)?,
+            };
             match method {
                 Finding::FindAndProject => {
                     Kind::FindAndProject(Pfp::calibrate(setting, budget, PfpOptions::default())?)

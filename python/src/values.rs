@@ -3,6 +3,7 @@
 use crate::error::{Fault, Result};
 use crate::run::work;
 use dp_core::accounting::{Foreign, Ledger, Method};
+use dp_core::certificate::Certificate;
 use dp_core::profile::RowChange;
 use dp_core::{
     Adjacency, Budget, Delta, Epsilon, Guarantee, L1Sensitivity, L2Sensitivity, NormBound,
@@ -198,11 +199,21 @@ fn ledger_of(runs: &[(String, u64)]) -> Result<Ledger> {
     Ok(ledger)
 }
 
-/// A guarantee in the form that other accountants read.
+/// A guarantee in the form that other accountants read; of a release where its certificate is given.
 #[pyfunction]
-pub(crate) fn to_exchange(py: Python<'_>, text: &str) -> Result<String> {
-    let guarantee = guarantee(text)?;
-    Ok(work(py, || Foreign::of(&guarantee))?.to_json())
+#[pyo3(signature = (text, certificate=None))]
+pub(crate) fn to_exchange(py: Python<'_>, text: &str, certificate: Option<&str>) -> Result<String> {
+    let foreign = match certificate {
+        None => {
+            let guarantee = guarantee(text)?;
+            work(py, || Foreign::of(&guarantee))?
+        }
+        Some(certificate) => {
+            let certificate = Certificate::from_json(certificate)?;
+            work(py, || Foreign::of_release(&certificate))?
+        }
+    };
+    Ok(foreign.to_json())
 }
 
 /// A guarantee, as JSON, from the form of other accountants.

@@ -67,6 +67,31 @@ def test_plans_are_those_of_the_command_line(command):
         assert plan.mechanism().guarantee.epsilon == 4
 
 
+LOW_RANK = dict(n=1000, d=400, rank=20, row_bound=1e4, epsilon=1, delta=1e-6)
+
+
+@pytest.mark.parametrize("changed", [{}, dict(d=150), dict(rank=3), dict(n=60, rank=4)], ids=str)
+def test_the_default_sketch_of_a_low_rank_release_is_that_of_the_plan(command, changed):
+    facts = {**LOW_RANK, **changed}
+    options = ["--rows", facts["n"], "--features", facts["d"], "--adjacency", "row-shift", "--shift", 1]
+    for name in ("rank", "row_bound", "epsilon", "delta"):
+        options += [f"--{name.replace('_', '-')}", facts[name]]
+    said = json.loads(command("plan", "low-rank", *options, "--json"))["methods"]
+    (planned,) = [row for row in said if row["method"].startswith("find and project")]
+    ours = dps.LowRank(adjacency=dps.Adjacency.row_shift(1), **facts)
+    assert ours.predict() == pytest.approx(planned["error"], rel=1e-9)
+
+
+@pytest.mark.parametrize("changed, columns", [({}, 333), (dict(d=150), 150), (dict(rank=3), 60)], ids=str)
+def test_the_default_sketch_of_a_low_rank_release_is_the_recommended_one(changed, columns):
+    facts = {**LOW_RANK, "adjacency": dps.Adjacency.row_shift(1), **changed}
+    default = dps.LowRank(**facts)
+    assert default.predict() == dps.LowRank(oversampling=columns - facts["rank"], **facts).predict()
+    assert default.predict() < dps.LowRank(oversampling=10, **facts).predict()
+    with pytest.raises(dps.errors.ParameterError, match="oversampling"):
+        dps.LowRank(oversampling=1, **facts)
+
+
 @pytest.mark.parametrize(
     "changed",
     [

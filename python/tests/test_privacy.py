@@ -72,6 +72,24 @@ def test_exchange_returns_what_was_given():
     assert back.epsilon == pytest.approx(profile.epsilon(1e-6), rel=1e-6)
 
 
+def test_releases_are_handed_on_as_ledgers_count_them(tmp_path, rows, command):
+    path, out = tmp_path / "rows.npy", tmp_path / "out.dps"
+    np.save(path, rows)
+    sizes = ["-k", 5, "--adjacency", "attribute", "--beta", 1, "--bound", 1000]
+    common = ["release", "sketch", path, *sizes, "--epsilon", 8, "--delta", 1e-6, "--out", out]
+    command(*common)
+    plain = dps.Release.open(out, accept=["test-noise"]).guarantee
+    assert json.loads(plain.to_exchange())["guarantee"]["kind"]
+    command(*common, "--divide", 0.01, "--force")
+    mapped = dps.Release.open(out, accept=["test-noise"]).guarantee
+    for guarantee in [mapped, pickle.loads(pickle.dumps(mapped))]:
+        with pytest.raises(dps.CertificateError, match="were mapped"):
+            guarantee.to_exchange()
+    command(*common, "--insecure-test-noise", 3, "--force")
+    with pytest.raises(dps.CertificateError, match="known number"):
+        dps.Release.open(out, accept=["test-noise"]).guarantee.to_exchange()
+
+
 def test_dp_accounting_reads_what_we_hand_on():
     pytest.importorskip("dp_accounting")
     gaussian = dps.Profile("gaussian", sensitivity=1.0, sigma=3.0)

@@ -1,5 +1,6 @@
 """The estimators are scikit-learn's kind, and pay once for a batch."""
 
+import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -109,6 +110,67 @@ def test_pickles_and_clones_drop_keys_and_releases(rows):
     back.release_.verify()
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        dict(n_components=3),
+        dict(adjacency=dps.Adjacency.attribute(beta=2)),
+        dict(epsilon=1),
+        dict(delta=1e-7),
+        dict(bound=2),
+        dict(family="oporp"),
+        dict(noise="laplace"),
+        dict(random_state=4),
+    ],
+    ids=str,
+)
+def test_parameters_that_change_after_fit_need_another_fit(tmp_path, rows, changed):
+    path = tmp_path / "l"
+    ledger = dps.Ledger.create(path, data="rows", adjacency=ONE, epsilon=30, delta=1e-5)
+    model = projection(ledger=path).fit(rows)
+    first = model.transform(rows)
+    (name,) = changed
+    before = model.get_params()[name]
+    kept = pickle.loads(pickle.dumps(model)).set_params(**changed)
+    model.set_params(**changed)
+    for other in (model, kept, pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        for ask in (other.release, other.transform):
+            with pytest.raises(dps.errors.ParameterError, match=rf"fit again \({name}\)") as caught:
+                ask(rows)
+            assert caught.value.parameter == name
+    assert len(ledger) == 1, "a refusal costs nothing"
+    assert np.array_equal(model.set_params(**{name: before}).transform(rows), first)
+    assert kept.set_params(**{name: before}).transform(rows).shape == first.shape
+    assert len(ledger) == 2, "a pickle remembers no release"
+
+
+def test_all_parameters_that_changed_are_named(rows):
+    signs = estimators.PrivateSigns(4, adjacency=ONE, bound=1, epsilon=8, delta=0).fit(rows)
+    signs.set_params(flips="response", epsilon=4)
+    with pytest.raises(dps.errors.ParameterError, match="epsilon, flips"):
+        signs.transform(rows)
+    assert signs.fit(rows).release(rows).guarantee.epsilon == pytest.approx(4)
+    # A fit that fails leaves no mechanism of other parameters behind.
+    with pytest.raises(dps.errors.Error):
+        signs.set_params(epsilon=-1).fit(rows)
+    with pytest.raises(dps.errors.ParameterError, match="fit again"):
+        signs.transform(rows)
+
+
+def test_generators_and_ledgers_after_a_pickle(tmp_path, rows):
+    model = projection(random_state=np.random.RandomState(3)).fit(rows)
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert again.transform(rows).shape == (200, 4) and again.seed_ == model.seed_
+        # The ledger alone takes effect at once.
+        path = tmp_path / str(id(again))
+        ledger = dps.Ledger.create(path, data="rows", adjacency=ONE, epsilon=30, delta=1e-5)
+        again.set_params(ledger=ledger).transform(rows)
+        assert len(ledger) == 1
+        again.set_params(random_state=np.random.RandomState(3))
+        with pytest.raises(dps.errors.ParameterError, match="random_state"):
+            again.transform(rows)
+
+
 def test_moments_are_paid_once(tmp_path, rows):
     ledger = dps.Ledger.create(
         tmp_path / "l", data="rows", adjacency=PERSON, epsilon=30, delta=1e-5
@@ -120,6 +182,8 @@ def test_moments_are_paid_once(tmp_path, rows):
     assert len(ledger) == 2
     model.set_params(epsilon=4).fit(rows)
     assert len(ledger) == 3 and model.release_.guarantee.epsilon == 4
+    again = pickle.loads(pickle.dumps(model.set_params(ledger=None)))
+    assert again.fit(rows).release_.guarantee.epsilon == 4
 
 
 def test_names_and_frames(rows):

@@ -1,75 +1,14 @@
 """Certificates, guarantees and noise laws: docs/FORMAT.md, sections 1 and 3 to 6."""
 
 import functools
-import hashlib
 import json
 import math
-import unicodedata
 
 from mpmath import erfc, exp, inf, ln, mp, mpf, sqrt
 
 from profiles import delta, row_moves
-
-ROOM = 1e-9
-
-
-class Refused(Exception):
-    """What does not hold."""
-
-
-def need(holds, why):
-    if not holds:
-        raise Refused(why)
-
-
-def sha(*parts):
-    return hashlib.sha256(b"".join(parts))
-
-
-def canonical(value):
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def parse(text, strict):
-    def never(name):
-        raise Refused(f"{name} is no number")
-
-    try:
-        value = json.loads(text, parse_constant=never)
-        again = canonical(value)
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"not JSON: {error}") from None
-    need(not strict or again == text, "the trailer is not canonical text")
-    return value
-
-
-# Fields. A letter a type: r real, + positive, p probability, w whole, t text, g grid, c change, . checked elsewhere.
-
-TYPES = {
-    "r": lambda v: type(v) is float,
-    "+": lambda v: type(v) is float and v > 0,
-    "p": lambda v: type(v) is float and 0 <= v <= 1,
-    "w": lambda v: type(v) is int and 0 <= v < 1 << 64,
-    "n": lambda v: type(v) is int and 1 <= v < 1 << 64,
-    "t": lambda v: type(v) is str,
-    "g": lambda v: type(v) is int and -960 <= v <= 960,
-    "c": lambda v: v in ("add-remove", "replace"),
-    ".": lambda v: True,
-}
-
-
-def fields(value, what, types):
-    need(type(value) is dict and set(value) == set(types), f"{what}: its fields are not {sorted(types)}")
-    for name, letter in types.items():
-        need(TYPES[letter](value[name]), f"{what}.{name} = {value[name]!r} is out of range")
-
-
-def tagged(value, what, kinds):
-    kind = value.get("kind") if type(value) is dict else None
-    need(type(kind) is str and kind in kinds, f"{what}: no kind {kind!r} is known")
-    fields(value, what, {"kind": "t", **kinds[kind]})
-    return kind
-
+from text import Refused, canonical, fields, is_name, need, parse, sha, tagged
+from theorems import OF_SCALED_LAWS, ROOM, ROWS, at_least, check_change, check_theorem, parts
 
 ADJACENCY = {
     "attribute": {"beta": "+"}, "row-shift": {"l2": "+"}, "add-remove-row": {"bound": "+"},
@@ -188,106 +127,11 @@ def check_profile(p, outer=()):
     need(all(1e-100 <= r <= 1e6 for r in ratios), "profile: what moves over the noise scale")
 
 
-def at_least(stated, least, what, room=ROOM):
-    need(stated >= least * (1 - room), f"{what} = {stated} is below {float(least)}, the least under this adjacency")
-
-
 def equal(a, b, what, room=1e-12):
     need(abs(mpf(a) - mpf(b)) <= room * abs(mpf(b)), f"{what}: the noise law states {a}, the profile {b}")
 
 
-def move(a):
-    return 2 * mpf(a["bound"]) if a["kind"] == "replace-row" else mpf(a.get("beta", a.get("l2", 0)))
-
-
-def parts(a):
-    """The change of each row, and how many rows of one user change."""
-    return (a["each"], a["rows"]) if a["kind"] == "user" else (a, 1)
-
-
-OF_USERS = (
-    "projection-gaussian", "projection-laplace", "unit-vectors", "signs-touched", "bounded-values", "one-permutation",
-    "bucket-response",
-    "covariance-gaussian", "covariance-of-chosen-bound", "private-newton",
-)
-ROWS = {"add-remove-row": "add-remove", "zero-row": "add-remove", "replace-row": "replace"}
-PROJECTED = ("attribute", "row-shift", "replace-row")
-THEOREMS = {  # adjacencies, profiles
-    "gaussian-on-rows": (("row-shift",), ("gaussian",)), "projection-gaussian": (PROJECTED, ("gaussian",)),
-    "projection-staircase": (("attribute",), ("staircase",)),
-    "projection-laplace": (PROJECTED, ("laplace",)), "projection-fresh": (PROJECTED, ("chi-mixture-gaussian",)),
-    "projection-multi-scale": (PROJECTED, ("gaussian",)), "signs-touched": (("attribute",), ("randomized-response",)),
-    "signs-fresh": (PROJECTED, ("binomial-mixture",)),
-    "noisy-distances": (("attribute", "replace-row"), ("gaussian",)),
-    "bit-response": (("attribute",), ("randomized-response",)),
-    "min-hash-mixture": (("set-items",), ("binomial-mixture", "kary-response")),
-    "one-permutation": (("set-items",), ("kary-response", "binomial-mixture")), "bucket-response": (("any-input",), ("kary-response",)),
-    "range-finder": (("row-shift",), ("chi-mixture-gaussian",)),
-    "find-and-project": (("row-shift",), ("chi-mixture-gaussian",)), "public-basis": (("row-shift",), ("gaussian",)),
-    "noisy-power-method": (tuple(ROWS), ("gaussian-composition",)),
-    "private-newton": (tuple(ROWS), ("gaussian-composition",)),
-    "covariance-gaussian": (tuple(ROWS), ("symmetric-gaussian",)), "covariance-wishart": (tuple(ROWS), ("wishart",)),
-    "covariance-jl": (tuple(ROWS), ("jl-mechanism",)), "covariance-of-chosen-bound": (tuple(ROWS), ("gaussian-composition",)),
-    "sliding-window": (tuple(ROWS), ("gaussian", "jl-mechanism", "repeated")),
-    "group-counts": (("set-items",), ("pure-dp",)), "private-groups": (("attribute",), ("gaussian-and-pure",)),
-     "bounded-values": (("attribute",), ("kary-response",)),
-    "unit-vectors": ((*PROJECTED, "any-input"), ("pure-dp",)),
-}
-
-
-def check_theorem(name, a, p):
-    need(name in THEOREMS, f"no theorem {name!r}")
-    adjacencies, profiles = THEOREMS[name]
-    kind = p["kind"]
-    a, m = parts(a) if name in OF_USERS else (a, 1)
-    need(a["kind"] in adjacencies and kind in profiles, f"{name} does not speak of {kind} under {a['kind']}")
-    if name in ("projection-multi-scale", "public-basis"):
-        need(p["sensitivity"] == 1.0, f"{name}: the sensitivity is not one")
-    elif name == "gaussian-on-rows":
-        at_least(p["sensitivity"], move(a), "sensitivity")
-    elif kind == "chi-mixture-gaussian":
-        at_least(p["entry_shift"], move(a) / sqrt(mpf(p["k"])), "entry_shift")
-    elif name in ("noisy-power-method", "sliding-window") and kind.startswith("gaussian"):
-        for step in p.get("steps", [p]):
-            at_least(step["sensitivity"], row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity")
-    elif name == "private-newton":
-        need(len(p["steps"]) == 3, "private-newton: not three steps")
-        two, b = sqrt(mpf(2)), mpf(a["bound"])
-        replaced, added = a["kind"] == "replace-row", a["kind"] == "add-remove-row"
-        for step, least in zip(p["steps"], (row_moves(b, ROWS[a["kind"]]), (1 + replaced) * b, 1 if added else two)):
-            at_least(step["sensitivity"], m * least, "sensitivity")
-    elif name == "covariance-of-chosen-bound":
-        need(len(p["steps"]) == 2, "covariance-of-chosen-bound: not two steps")
-        at_least(p["steps"][1]["sensitivity"], m if a["kind"] == "add-remove-row" else m * sqrt(mpf(2)), "sensitivity")
-    elif kind in ("randomized-response", "kary-response"):
-        need(p.get("bits", p.get("responses")) >= m, f"{name}: fewer responses than rows of a user")
-    elif kind == "binomial-mixture":
-        need(m == 1, f"{name}: a mixture, and a user with several rows")
-        c = p["coordinate"]
-        known = {"signs-fresh": ("randomized-response",), "one-permutation": ("kary-response",)}
-        known = known.get(name, ("randomized-response", "kary-response"))
-        need(c["kind"] in known, f"{name} does not speak of coordinates {c['kind']}")
-        if name == "one-permutation":
-            others = max(a["min_size"] - a["alpha"] // 2, 0) + max(a["alpha"] - p["trials"], 0)
-            at_least(p["probability"], mpf(a["alpha"]) / (others + 1), "probability")
-        if name == "min-hash-mixture":
-            common = max(a["min_size"] - a["alpha"] // 2, 0) + a["alpha"]
-            least = (1 - mpf(1) / c.get("alphabet", 2)) * a["alpha"] / max(common, 1)
-            at_least(p["probability"], least, "probability")
-    elif kind == "repeated":
-        need(p["profile"]["kind"] == "wishart", "sliding-window: repeated, but not a Wishart profile")
-
-
-def check_change(a, p):
-    if p["kind"] in ("repeated", "group"):
-        check_change(a["each"] if p["kind"] == "group" and a["kind"] == "user" else a, p["profile"])
-    elif "change" in p:
-        a, m = parts(a) if p["kind"] == "symmetric-gaussian" else (a, 1)
-        need(ROWS.get(a["kind"]) == p["change"], f"a profile of {p['change']} under {a['kind']}")
-        at_least(p["bound"], sqrt(mpf(m)) * a["bound"], "bound", 1e-12)
-
-
-def check_pair(a, p, n, open_ends):
+def check_pair(theorem, a, p, n, open_ends):
     """The noise law against the profile."""
     kind, law = p["kind"], n["kind"]
     laws = n.get("laws", [n])
@@ -300,6 +144,7 @@ def check_pair(a, p, n, open_ends):
             need(a["kind"] in ROWS, f"symmetric noise under {a['kind']}")
             at_least(p["sensitivity"], row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity", 1e-12)
     elif kind == "gaussian" and law == "several" and p["sensitivity"] == 1.0 and kinds == {"rounded-gaussian"}:
+        need(theorem in (None, *OF_SCALED_LAWS), f"{theorem} speaks of one law where its profile is one Gaussian")
         open_ends.append("scales of the steps: they follow from public matrices")
     elif kind == "gaussian-and-pure" and [x["kind"] for x in laws] == ["symmetric-gaussian", "staircase"]:
         equal(laws[0]["sigma"], p["sigma"], "sigma")
@@ -316,6 +161,7 @@ def check_pair(a, p, n, open_ends):
     elif kind == "chi-mixture-gaussian" and kinds == {"rounded-gaussian"}:
         equal(laws[0]["sigma"], p["sigma"], "sigma")
         if law == "several":
+            need(theorem in (None, "find-and-project"), f"{theorem} speaks of one law")
             open_ends.append("scales of the later steps: they follow from public matrices")
         else:
             step(mpf(p["entry_shift"]) + mpf(p["later_mu"]) * mpf(p["sigma"]), n)
@@ -367,12 +213,13 @@ def check_pair(a, p, n, open_ends):
     elif kind == "repeated" and law == "several":
         need(len(laws) == p["times"], "as many laws as times")
         for x in laws:
-            check_pair(a, p["profile"], x, open_ends)
+            check_pair(theorem, a, p["profile"], x, open_ends)
     else:
         raise Refused(f"{law} noise is not known to give a {kind} profile")
 
 
 def averages(p):
+    """Whether a profile is an average over public randomness."""
     return p["kind"] in ("chi-mixture-gaussian", "binomial-mixture") or "profile" in p and averages(p["profile"])
 
 
@@ -382,8 +229,16 @@ def delta_of(text, epsilon):
 
 
 MODEL = "what is drawn from the seed is an ideal random function of 256 bits"
+DRAWN = "operating system"
 PROVENANCE = {"proven": {"theorem": "t"},
               "published": {"source": "t", "caveat": "t"}, "declared": {"by": "t", "reason": "t"}}
+
+
+def seed_is_known(g, public):
+    """Whether somebody may know a seed that must be fresh: an average needs 256 bits that the operating system drew."""
+    average = g["profile"] is not None and averages(g["profile"])
+    short = any(name.endswith("seed") and type(value) is int for name, value in public.items())
+    return average and short or public.get("seed origin", None if average else DRAWN) != DRAWN
 
 
 def check_budget(budget):
@@ -418,7 +273,7 @@ def check_guarantee(c, open_ends):
         if g["provenance"]["theorem"] == "group-counts":
             need(c["noise"]["kind"] == "discrete-laplace", "group-counts: the noise is not discrete-laplace")
             at_least(p["epsilon"], a["alpha"] / mpf(c["noise"]["scale"]), "epsilon", 1e-12)
-    check_pair(a, p, c["noise"], open_ends)
+    check_pair(g["provenance"].get("theorem"), a, p, c["noise"], open_ends)
     need(stated == "-inf" or type(stated) is float and stated <= 0, "ln_true_delta")
     value = -inf if stated == "-inf" else mpf(stated)
     found = delta_of(canonical(p), budget["epsilon"])
@@ -440,7 +295,7 @@ def check_guarantee(c, open_ends):
         open_ends.append(f"provenance: {provenance}, not proven")
 
 
-COMMON = {"class": "t", "format": "w", "mechanism": "t", "noise": ".", "generator": "t", "public": ".", "payload": ".", "digest": "t"}
+COMMON = {"class": "t", "format": "w", "mechanism": "t", "noise": ".", "generator": "t", "public": ".", "payload": "h", "digest": "t"}
 CLASSES = {
     "private": {"library": "t", "guarantee": ".", "ln_true_delta": "."},
     "individual": {"adjacency": ".", "budget": ".", "source": "t", "warning": "t"},
@@ -467,17 +322,16 @@ def check_preprocessing(public, open_ends):
         return
     text = public["preprocessing"]
     need(type(text) is str, "preprocessing")
-    p = json.loads(text)
-    need(type(p) is dict and canonical(p) == text, "preprocessing: not canonical")
-    need(len(text.encode()) <= 2**19 and sorted(p) == ["columns", "d", "default"] and type(p["d"]) is int and type(p["columns"]) is list, "preprocessing")
+    p = parse(text, strict=True)
+    need(type(p) is dict and len(text.encode()) <= 2**19 and sorted(p) == ["columns", "d", "default"] and type(p["d"]) is int and type(p["columns"]) is list, "preprocessing")
     check_map(p["default"])
     last = 0
     for column in p["columns"]:
         need(type(column) is dict and sorted(column) == ["at", "map", "name"] and type(column["at"]) is int, "preprocessing: column")
         need(last < column["at"] <= p["d"], "preprocessing: places")
-        name, last = column["name"], column["at"]
-        need(type(name) is str and 1 <= len(name.encode()) <= 256 and not any(unicodedata.category(x) == "Cc" for x in name), "preprocessing: name")
+        need(is_name(column["name"]), "preprocessing: name")
         check_map(column["map"])
+        last = column["at"]
     d = public.get("n" if "m" in public else "d")
     need(d is None or type(d) is int and d + ("label_bound" in public) == p["d"], "preprocessing: other columns than the release")
     open_ends.append("public.preprocessing: that the rows were mapped so, by constants that do not follow from them")
@@ -491,8 +345,13 @@ def check_certificate(c, open_ends):
     need(c["digest"] == sha(canonical(bare).encode()).hexdigest(), "digest: a field was altered")
     need(c["generator"] in ("os-chacha12", "release-key-chacha12", "deterministic-not-private"), "generator")
     need(type(c["public"]) is dict and all(type(v) in (int, float, str) for v in c["public"].values()), "public")
+    need(all(v >= 0 for v in c["public"].values() if type(v) is int), "public: a whole number below zero")
+    need(c["class"] == "private" or "preprocessing" not in c["public"], "preprocessing: of no private certificate")
     check_preprocessing(c["public"], open_ends)
     check_noise(c["noise"])
+    laws = {law["kind"] for law in c["noise"].get("laws", [c["noise"]])}
+    need(c["class"] == "individual" or "data-dependent" not in laws, "noise: it depends on the data, and the guarantee is not individual")
+    need(c.get("reason", "x").strip(), "reason is blank")
     need(c.get("warning") == WARNINGS.get(c["class"]), "warning")
     if c["class"] == "private":
         check_guarantee(c, open_ends)
@@ -501,5 +360,7 @@ def check_certificate(c, open_ends):
         check_budget(c["budget"])
     if c["generator"] == "deterministic-not-private":
         open_ends.append("NOT PRIVATE: the noise came from a number that somebody knows")
+    elif c["class"] == "private" and seed_is_known(c["guarantee"], c["public"]):
+        open_ends.append("NOT PRIVATE: the guarantee needs a fresh seed, and somebody may know this one")
     elif c["class"] == "private":
         open_ends.append("generator, mechanism, data within their bounds: at the writer's word")

@@ -6,16 +6,17 @@
 Says of each file that it is accepted, with what was not rechecked, or that it is REFUSED, and why. Exit
 status 1 when one is refused. Needs mpmath (requirements.txt)."""
 
-import json
 import math
 import struct
 import sys
-import unicodedata
 
 from mpmath import mpf, sqrt
 
-from certificate import PROJECTED, ROWS, Refused, at_least, canonical, check_certificate, fields, move, need, parse, parts, sha
+from certificate import check_certificate
 from profiles import row_moves
+from projections import check_fresh, check_projection, check_unit_rows, norm
+from text import Refused, canonical, fields, is_name, need, parse, same, sha, tagged
+from theorems import OF_KINDS, ROWS, at_least, common_items, minima_differ, moved_counts, parts
 
 # Codes: name, class, bytes of a number or None.
 KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), ("signs", "private", None),
@@ -24,25 +25,6 @@ KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), (
          ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8),
          ("unit vectors", "private", 4), ("regression", "private", 8), ("counts of groups", "private", 8), ("sketch, compact", "private", None),
          ("bounded values", "private", None), ("sums of private groups", "private", 8)]
-UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "grouped", "identity")
-
-
-def check_unit_rows(family, k, c):
-    """The least sensitivity of projections whose rows all have norm one, or are in the file."""
-    g = c["guarantee"]
-    p, (a, rows) = g["profile"], parts(g["adjacency"])
-    if family["kind"] == "given" and p and a["kind"] in PROJECTED:
-        l1, l2, stretch = stretches(family["matrix"])
-        if p["kind"] == "gaussian":
-            at_least(p["sensitivity"], sqrt(mpf(rows)) * move(a) * (l2 if a["kind"] == "attribute" else stretch), "sensitivity")
-        elif p["kind"] in ("laplace", "staircase"):
-            at_least(p["sensitivity"], rows * move(a) * l1, "sensitivity")
-    if family["kind"] in UNIT_ROWS and p and a["kind"] in PROJECTED:
-        if p["kind"] == "gaussian":
-            at_least(p["sensitivity"], sqrt(mpf(rows)) * move(a), "sensitivity")
-        elif p["kind"] in ("laplace", "staircase") and a["kind"] == "attribute":
-            width = {"rademacher": k, "srht": k, "sparse-jl": family.get("nonzeros")}.get(family["kind"], 1)
-            at_least(p["sensitivity"], rows * move(a) * sqrt(mpf(width)), "sensitivity")
 
 
 def packed(payload, rows, width, bits, below):
@@ -81,26 +63,6 @@ def unpacked(payload, rows, k, grid):
     return values
 
 
-def check_chosen(spec, states):
-    """Groups and given matrices: they are in the file, and by their digest in the certificate."""
-    kind = spec["family"].get("kind")
-    if kind not in ("grouped", "given"):
-        return
-    need(spec["seed"] == 0, "seed of groups or of a given matrix")
-    if kind == "grouped":
-        signed = spec["family"].get("groups")
-        need(type(signed) is list and 1 <= len(signed) <= 2**16 and all(type(g) is int for g in signed), "groups")
-        need(len(signed) == spec["d"] and {abs(g) for g in signed} == set(range(1, spec["k"] + 1)), "groups against d and k")
-        states(groups=sha(canonical(signed).encode()).hexdigest()[:16])
-    else:
-        matrix = spec["family"].get("matrix")
-        fields(matrix, "matrix", {"k": "n", "entries": "."})
-        entries = matrix["entries"]
-        need(type(entries) is list and 1 <= len(entries) <= 2**17 and all(type(e) is int and abs(e) <= 2**14 for e in entries), "entries of the matrix")
-        need(any(entries) and matrix["k"] == spec["k"] and len(entries) == spec["d"] * spec["k"], "matrix against d and k")
-        states(matrix=sha(canonical(matrix).encode()).hexdigest()[:16])
-
-
 def moved(beta, entry, bound, constant):
     """The most that one value moves second moments of rows scaled to a norm, by."""
     square = bound**2 + constant**2
@@ -135,38 +97,30 @@ def check_items(groups):
     return [x for g in groups for x in g]
 
 
-def stretches(matrix):
-    """The largest l1 and l2 norm of a row, and how far one row is stretched: at most the spectral norm, and soon nearly that."""
-    k, entries = matrix["k"], matrix["entries"]
-    rows = [[e / 2**14 for e in entries[i : i + k]] for i in range(0, len(entries), k)]
-    y, stretch = max(rows, key=norm), 0
-    for _ in range(30):
-        x = [math.fsum(a * b for a, b in zip(row, y)) for row in rows]
-        size = norm(x)
-        y = [math.fsum(a * row[j] for a, row in zip(x, rows)) / size for j in range(k)]
-        stretch = norm(y)
-    return max(math.fsum(map(abs, row)) for row in rows), max(map(norm, rows)), stretch
-
-
-def norm(values):
-    return math.sqrt(math.fsum(v * v for v in values))
+def check_names(names, count):
+    need(type(names) is list and all(map(is_name, names)) and len(names) == count == len(set(names)), "columns")
 
 
 def check_stated(public, a, d, facts, values):
     """Rows and names of columns that a covariance states."""
     if "columns" in public:
-        names = json.loads(public["columns"])
-        need(len(names) == d == len(set(names)) and all(type(x) is str and 0 < len(x.encode()) <= 256 for x in names), "columns")
+        check_names(parse(public["columns"], strict=False), d)
     if "rows" in public:
         need("constant" in facts and a["kind"] != "add-remove-row" and type(public["rows"]) is int, "rows")
         off = abs(values[-1] - facts["constant"] ** 2 * public["rows"])
         need(off <= 12 * facts["noise"]["sigma"] + 1e-9 * facts["constant"] ** 2 * public["rows"], "rows: not those of the sums")
 
 
+COVARIANCE_NOISE = {"symmetric-gaussian": {"sigma": "+"}, "jl-sketch": {"rows": "n", "lift": "+"}, "wishart": {"dof": "n", "scale": "+"}}
+
+
 def check_covariance(values, facts):
+    """The shape of a covariance and of what stands beside it."""
     moments = "constant" in facts
     fields(facts, "parameters", {"dim": "n", "sketch_rows": ".", "noise": "."} | ({"constant": "+"} if moments else {}))
+    tagged(facts["noise"], "parameters.noise", COVARIANCE_NOISE)
     d, r = facts["dim"], facts["sketch_rows"] or 0
+    need(d <= 2**20 and type(r) is int and r in (0, facts["noise"].get("rows")), "dim beyond its limit, or rows of another sketch")
     need(not moments or facts["noise"]["kind"] == "symmetric-gaussian", "sums beside another noise")
     need(len(values) == d * d + r * d + moments * (d + 1), "shape: length of the payload")
     largest = max(map(abs, values[: d * d]))
@@ -189,7 +143,7 @@ def check_regression(values, f, c, columns, open_ends):
     fields(f, "parameters", {"features": "n", "constant": "." if f.get("constant") is None else "+"})
     d, constant, public = f["features"], f["constant"], c["public"]
     need(columns == d + (constant is not None) and len(values) == columns * (columns + 1) + 4 * (2 * columns + 1), "shape: length of the payload")
-    need(public.get("d") == d and public.get("constant") == constant, "public parameters differ from the file")
+    need(same(public.get("d"), d) and same(public.get("constant"), constant), "public parameters differ from the file")
     steps = [values[columns + i * (2 * columns + 1) :][: 2 * columns + 1] for i in range(4)]
     sizes = [public["label_bound"] * 2 ** (-i / 4) for i in range(24)]
     need(all(any(abs(s[0] / y - 1) <= 1e-9 for y in (sizes if i else sizes[:1])) for i, s in enumerate(steps)), "payload: residuals clipped to no public size")
@@ -197,8 +151,7 @@ def check_regression(values, f, c, columns, open_ends):
     need(all(matrix[i * columns + j] == matrix[j * columns + i] for i in range(columns) for j in range(i)), "payload: not symmetric")
     need(("columns" in public) == ("target" in public), "names of columns and target")
     if "columns" in public:
-        names = [*json.loads(public["columns"]), public["target"]]
-        need(len(names) == d + 1 == len(set(names)) and all(type(x) is str and 0 < len(x.encode()) <= 256 for x in names), "columns")
+        check_names([*parse(public["columns"], strict=False), public["target"]], d + 1)
     laws = c["noise"]["laws"]
     need([law["kind"] for law in laws] == ["symmetric-gaussian", "rounded-gaussian", "rounded-gaussian"], "noise of a regression")
     on_grid(matrix, laws[0])
@@ -207,10 +160,69 @@ def check_regression(values, f, c, columns, open_ends):
     (a, of_user), counted = parts(c["guarantee"]["adjacency"]), c["guarantee"]["profile"]["steps"]
     square, k = mpf(a["bound"]) ** 2, mpf(constant or 0) ** 2
     gradient = {"add-remove-row": sqrt(square + k), "zero-row": sqrt(square + 4 * k), "replace-row": 2 * sqrt(square + k)}[a["kind"]]
-    for step, least, times in zip(counted, (row_moves(sqrt(square + k), ROWS[a["kind"]]), gradient, 0), (1, 4, 3)):
+    needed = (of_user * row_moves(sqrt(square + k), ROWS[a["kind"]]), of_user * gradient, moved_counts(c["guarantee"]["adjacency"]))
+    need(len(counted) == 3, "profile: not three steps")
+    for step, least, times in zip(counted, needed, (1, 4, 3)):
         need(step["times"] >= times, "times of a step")
-        at_least(step["sensitivity"], of_user * least, "sensitivity", 1e-12)
+        at_least(step["sensitivity"], least, "sensitivity", 1e-12)
     open_ends.append("coefficients: they follow from the matrix, the clips and the gradients")
+
+
+def check_range(drawn, c):
+    """A range sketch, and what the certificate states of it."""
+    fields(drawn, "range sketch", {"m": "n", "k": "n", "sigma": "+", "seed": "s", "origin": "t"})
+    public, origins = c["public"], {"operating-system": "operating system", "reproducible-not-private": "reproducible, not private"}
+    need(drawn["m"] < 2**32 and drawn["k"] <= 2**24, "m or k of a range sketch beyond its limit")
+    need(same(public.get("m"), drawn["m"]) and same(public.get("seed"), drawn["seed"]), "public: m or seed of the range sketch")
+    need(public.get("seed origin") == origins.get(drawn["origin"], drawn), "public: origin of the seed of the range sketch")
+    need(public.get("rank", 0) + public.get("oversampling", 0) == drawn["k"], "public: rank and oversampling are not k")
+    first = c["noise"].get("laws", [c["noise"]])[0]
+    need((first["kind"], first.get("sigma")) == ("rounded-gaussian", drawn["sigma"]), "noise of the range sketch")
+
+
+CODINGS = {"hashed": {"concatenation": "n"}, "bins": {}}
+
+
+def check_symbols(f, c, payload, rows, columns):
+    """Symbols of sets: their coding, and how many of them a change touches."""
+    fields(f, "parameters", {"scheme": ".", "coding": ".", "alphabet": "n", "keep": "p"})
+    letters, coding, g = f["alphabet"], f["coding"], c["guarantee"]
+    bins = tagged(coding, "coding", CODINGS) == "bins"
+    named = f"one-permutation/B={letters - 1}" if bins else f"secure-minhash/K={coding['concatenation']}/B={letters}"
+    need(2 <= letters <= 2**16 and f["scheme"]["sketch"] == named, "alphabet, or a sketch that is not the coding's")
+    need(c["noise"] == {"kind": "kary-response", "alphabet": letters, "keep": f["keep"]}, "noise of the symbols")
+    packed(payload, rows, columns, (letters - 1).bit_length(), letters)
+    (a, of_user), p = parts(g["adjacency"]), g["profile"]
+    few = min(a.get("alpha", columns), columns) if bins else columns
+    for name, least in (("responses", few * of_user), ("bits", few * of_user), ("trials", few)):
+        need(not p or p.get(name, least) >= least, f"profile.{name} is below {least}")
+    if "theorem" in g["provenance"]:
+        need((g["provenance"]["theorem"] == "one-permutation") == bins, "a theorem about another coding")
+    if p and p["kind"] == "binomial-mixture":
+        need(g["provenance"]["kind"] == "published" or "seed origin" in c["public"], "an average over hash functions of no stated origin")
+        union = common_items(a) + a["alpha"]
+        least = mpf(max(a["alpha"], columns)) / (union - few + 1) if bins else minima_differ(a, coding["concatenation"], letters)
+        at_least(p["probability"], least, "probability")
+
+
+OF_SCHEDULES = {"block": ("symmetric-gaussian", "wishart", "jl-mechanism"), "tree": ("gaussian", "repeated", "jl-mechanism"),
+                "factorised": ("gaussian",), "decayed": ("gaussian",)}
+
+
+def check_window(schedule, public, a, p, theorem):
+    """What one row moves of all matrices that it is in."""
+    kind = schedule.get("kind")
+    need(kind in OF_SCHEDULES, "no such schedule")
+    need(theorem is None or (theorem == "sliding-window") == (kind != "block"), "a theorem about another schedule")
+    need(p is None or p["kind"] in OF_SCHEDULES[kind], "a profile of another schedule")
+    if p is not None and kind == "tree":
+        levels = (public["window"] // public["block"]).bit_length()
+        if p["kind"] == "gaussian":
+            at_least(p["sensitivity"], sqrt(mpf(levels)) * row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity")
+        elif p["kind"] == "jl-mechanism":
+            need(p["rows"] >= levels * schedule.get("noise", {}).get("rows", math.inf), "fewer rows of sketches than those of all levels")
+        else:
+            need(p["times"] >= levels, "fewer matrices than levels of the tree")
 
 
 def check_release(code, payload, t, open_ends):
@@ -218,9 +230,11 @@ def check_release(code, payload, t, open_ends):
     c, f, rows, columns = t["certificate"], t["parameters"], t["rows"], t["columns"]
     public, noise, size = c["public"], c["noise"], KINDS[code][2]
     profile = c["guarantee"]["profile"] if c["class"] == "private" else None
+    theorem = c["guarantee"]["provenance"].get("theorem") if c["class"] == "private" else None
     if c["class"] == "private" and c["guarantee"]["adjacency"]["kind"] == "user":
         need(c["guarantee"]["provenance"]["kind"] == "proven", "a published claim of a user with several rows")
-    states = lambda **expected: [need(public.get(n.replace("_", " ")) == v, f"public.{n} differs from the file") for n, v in expected.items()]
+    need(theorem is None or theorem in OF_KINDS.get(code, ()), f"{theorem} is not about {KINDS[code][0]}")
+    states = lambda **expected: [need(same(public.get(n.replace("_", " ")), v), f"public.{n} differs from the file") for n, v in expected.items()]
     counts = lambda name, least: need(not profile or profile.get(name, least) >= least, f"profile.{name} is below {least}")
     values, printed = [], f
     if size:
@@ -237,13 +251,13 @@ def check_release(code, payload, t, open_ends):
     if code <= 4 or code == 15:
         specs = f if code in (2, 3, 4) else [printed]
         need(type(specs) is list and specs, "parameters")
-        for spec in specs:
-            fields(spec, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
         first = specs[0]
         for spec in specs:
-            check_chosen(spec, states if spec is first else lambda **_: None)
+            check_projection(spec, states if spec is first else lambda **_: None)
         need(sum(s["k"] for s in specs) == columns and all(s["d"] == first["d"] for s in specs), "shape: columns of the projection")
-        states(projection=first["family"].get("kind"), d=first["d"], k=first["k"], projection_seed=first["seed"], n=rows)
+        states(n=rows)
+        if profile:
+            check_fresh(specs, c)
         if code in (2, 3, 4):
             states(bits=columns, repetitions=len(specs))
             packed(payload, rows, columns, 1, 2)
@@ -251,34 +265,28 @@ def check_release(code, payload, t, open_ends):
             need(noise["kind"] in (("bit-flip", "smooth-bit-flip"), ("data-dependent",), ("none",))[code - 2], "noise of signs")
         else:
             need(len(values) == rows * columns, "shape: length of the payload")
+            need(noise["kind"] in ("rounded-gaussian", "rounded-laplace", "staircase"), "noise of a sketch")
             if profile:
                 check_unit_rows(first["family"], columns, c)
                 counts("k", columns)
     elif code in (5, 6, 7):
         scheme = f if code == 7 else f["scheme"]
-        fields(scheme, "scheme", {"hash": "t", "seed": ".", "sketch": "t", "slots": "n"})
+        fields(scheme, "scheme", {"hash": "t", "seed": "s", "sketch": "t", "slots": "n"})
         need(scheme["slots"] == columns and scheme["hash"] == "fold64/v2", "scheme")
         states(sets=rows, hash=scheme["hash"], seed=scheme["seed"])
+        if code != 6:
+            states(**{"bins-or-positions": columns, "sketch": scheme["sketch"]})
         if code == 5:
-            fields(f, "parameters", {"scheme": ".", "coding": ".", "alphabet": "n", "keep": "p"})
             printed = [scheme, f["coding"]]
-            need(noise == {"kind": "kary-response", "alphabet": f["alphabet"], "keep": f["keep"]}, "noise of the symbols")
-            packed(payload, rows, columns, (f["alphabet"] - 1).bit_length(), f["alphabet"])
-            bins = f["coding"]["kind"] == "bins"
-            adjacency, of_user = parts(c["guarantee"]["adjacency"])
-            few = min(adjacency.get("alpha", columns), columns) if bins else columns
-            counts("responses", few * of_user)
-            counts("bits", few * of_user)
-            need(c["guarantee"]["provenance"].get("theorem") != "signs-touched", "signs: this is no release of them")
-            counts("trials", few)
-            if bins and profile and profile["kind"] == "binomial-mixture":
-                common = max(adjacency["min_size"] - adjacency["alpha"] // 2, 0)
-                many = max(adjacency["alpha"], columns)
-                at_least(profile["probability"], mpf(many) / (common + adjacency["alpha"] - few + 1), "probability")
+            check_symbols(f, c, payload, rows, columns)
         elif code == 6:
             fields(f, "parameters", {"scheme": ".", "concatenation": "n", "scale": "+"})
             printed = scheme
+            need(scheme["sketch"] == f"secure-minhash/K={f['concatenation']}/B=2", "a sketch that is not the concatenation's")
             need(noise["kind"] == "rounded-laplace" and noise["scale"] == f["scale"], "noise of the bits")
+            counts("trials", columns)
+            if profile:
+                at_least(profile["probability"], minima_differ(c["guarantee"]["adjacency"], f["concatenation"], 2), "probability")
             states(positions=columns, concatenation=f["concatenation"])
             need(len(values) == rows * columns, "shape: length of the payload")
         else:
@@ -293,12 +301,15 @@ def check_release(code, payload, t, open_ends):
         chosen = public.get("chosen bound") if code == 8 else None
         square = mpf(a.get("bound", 1) if chosen is None else chosen) ** 2 + mpf(facts.get("constant", 0)) ** 2
         check_stated(public, a, columns, facts, values)
+        need(theorem is None or (theorem == "covariance-of-chosen-bound") == (chosen is not None), "a theorem about another choice of the bound")
         if chosen is not None:
-            need(0 < chosen <= a["bound"], "chosen bound above that of the adjacency")
+            need(type(chosen) is float and 0 < chosen <= a["bound"], "chosen bound above that of the adjacency")
             own, counts = noise["laws"]
             need((own["kind"], counts["kind"]) == ("symmetric-gaussian", "rounded-gaussian"), "noise beside a chosen bound")
             least = of_user * row_moves(sqrt(square), ROWS[a["kind"]])
-            at_least(profile["steps"][0]["sensitivity"], least, "sensitivity", 1e-12)
+            need(profile["kind"] == "gaussian-composition" and len(profile["steps"]) == 2, "profile: not two steps")
+            for step, needed in zip(profile["steps"], (least, moved_counts(c["guarantee"]["adjacency"]))):
+                at_least(step["sensitivity"], needed, "sensitivity", 1e-12)
             noise = own
         elif "constant" in facts:
             at_least(profile["bound"], sqrt(of_user * square), "bound", 1e-12)
@@ -308,11 +319,9 @@ def check_release(code, payload, t, open_ends):
         need(all(law == laws[0] for law in laws), "noise of the window: its laws differ")
         wishart = (profile or {}).get("profile", profile or {})
         need(wishart.get("kind") != "wishart" or wishart["dim"] == columns, "profile.dim is not d")
-        schedule = json.loads(public.get("schedule", "{}"))
-        if code == 11 and schedule.get("kind") == "tree" and profile["kind"] == "gaussian":
-            levels = int(math.log2(public["window"] // public["block"])) + 1
-            a = c["guarantee"]["adjacency"]
-            at_least(profile["sensitivity"], sqrt(mpf(levels)) * row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity")
+        schedule = parse(public.get("schedule", "{}"), strict=True)
+        if code == 11:
+            check_window(schedule, public, a, profile, theorem)
         kind = laws[0]["kind"]
         if kind == "wishart" and code == 11:
             on_grid([v for e, v in enumerate(values) if e // columns != e % columns], laws[0])
@@ -321,7 +330,11 @@ def check_release(code, payload, t, open_ends):
     elif code == 9:
         fields(f, "parameters", {"m": "n", "n": "n", "k": "n", "range": "."})
         m, n, k, drawn = f["m"], f["n"], f["k"], f["range"]
-        need((rows, columns) == (m, n), "shape: not m x n")
+        need((rows, columns) == (m, n) and max(m, n) < 2**32 and k <= 2**24, "shape: not m x n, or beyond its limit")
+        laws = noise.get("laws", [noise])
+        need(len(laws) == 1 + (drawn is not None) and {law["kind"] for law in laws} == {"rounded-gaussian"}, "noise of a low-rank approximation")
+        if drawn is not None:
+            check_range(drawn, c)
         states(m=m, n=n)
         sizes = [m * k, n * k, m * k, m * drawn["k"] if drawn else 0]
         need(len(values) == sum(sizes), "shape: length of the payload")
@@ -330,14 +343,11 @@ def check_release(code, payload, t, open_ends):
             moved = c["guarantee"]["adjacency"]["l2"] * max(norm(encoder[i * k : (i + 1) * k]) for i in range(m))
             paid = profile["later_mu"] if drawn else profile["sensitivity"] / profile["sigma"]
             need(moved <= paid * (1 + 1e-9), "payload: the encoder moves further than the profile pays")
-        if drawn:
-            need(noise["laws"][0].get("sigma") == drawn["sigma"] and public.get("seed") == drawn["seed"], "noise or seed of the range sketch")
     elif code == 12:
         fields(f, "parameters", {"projection": ".", "lengths": "."})
         printed, bound = f["projection"], f["lengths"]
-        fields(printed, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
-        states(projection=printed["family"].get("kind"), d=printed["d"], k=printed["k"], projection_seed=printed["seed"], n=rows)
-        check_chosen(printed, states)
+        check_projection(printed, states)
+        states(n=rows)
         if bound is not None:
             fields(f, "parameters", {"projection": ".", "lengths": "+"})
             states(lengths_up_to=bound)
@@ -368,18 +378,16 @@ def check_release(code, payload, t, open_ends):
     elif code == 17:
         fields(f, "parameters", {"projection": ".", "constant": "+"})
         printed = f["projection"]
-        fields(printed, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
-        states(projection=printed["family"].get("kind"), d=printed["d"], k=printed["k"], projection_seed=printed["seed"], n=rows)
-        check_chosen(printed, states)
+        check_projection(printed, states)
+        states(n=rows)
         check_groups(values, f, c, rows, columns, open_ends)
     elif code == 13:
         need(rows == 1, "shape: more than one row of coefficients")
         check_regression(values, f, c, columns, open_ends)
     else:
-        fields(f, "parameters", {"m": "n", "k": "n", "sigma": "+", "seed": ".", "origin": "t"})
+        check_range(f, c)
         need((rows, columns) == (f["m"], f["k"]) and len(values) == rows * columns, "shape: length of the payload")
-        need(noise["kind"] == "rounded-gaussian" and noise["sigma"] == f["sigma"], "noise of the range sketch")
-        states(m=rows, seed=f["seed"])
+        need(noise["kind"] == "rounded-gaussian", "noise of the range sketch")
     if code in (9, 10) and profile:
         counts("k", (f["range"] or f)["k"] if code == 9 else columns)
     if code in (0, 6, 10, 12, 15):
@@ -397,12 +405,13 @@ def check_ids(block, code, rows, c):
     need(a.get("each", a).get("kind") != "add-remove-row", "ids of rows whose presence is protected")
     *ids, rest = block.decode().split("\n")
     need(rest == "" and len(ids) == rows == len(set(ids)), "ids: not one for each row, each once")
-    need(all(0 < len(x.encode()) <= 256 and not any(unicodedata.category(y) == "Cc" for y in x) for x in ids), "ids: not text of 1 to 256 bytes")
+    need(all(map(is_name, ids)), "ids: not text of 1 to 256 bytes")
 
 
 def check_file(data):
     open_ends = []
     if data[:8] != b"DPSKETCH":
+        need(len(data) <= 2**20, "a certificate longer than 2^20 bytes")
         c = parse(data.decode(), strict=False)
         check_certificate(c, open_ends)
         return f"certificate ({c['class']})", [*open_ends, "payload: there is none beside a certificate"]

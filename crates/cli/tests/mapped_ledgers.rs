@@ -128,6 +128,12 @@ fn every_way_into_a_ledger_counts_the_map() {
     room.json(&format!("{made} --out y.dps"));
     room.refuses("ledger spend small y.dps", 1, &["limit"]);
     assert_eq!(spent(&room, "small"), 0.0);
+    // And for other accountants, who know no map: refused where it makes changes larger, and only there.
+    room.refuses("inspect y.dps --guarantee", 1, &["mapped", "100", "ledger record"]);
+    room.json(&format!("release sketch rows.csv {PURE} --divide 4 --out z.dps"));
+    assert!(room.run("inspect z.dps --guarantee").status.success());
+    room.json(&format!("release sketch rows.csv {PURE} --insecure-test-noise 7 --out t.dps"));
+    room.refuses("inspect t.dps --guarantee", 1, &["known number"]);
     // What is asked about it before it is entered, and what it costs when it has happened.
     ledger(&room, "large", 250);
     assert_eq!(number(&room.json("ledger show large --more y.dps"), "more_that_fit"), 2.0);

@@ -172,3 +172,32 @@ fn ids_and_users_count_over_all_files() {
     let asked = room.json("distance named.dps bob dan");
     assert_eq!((&asked["i"], &asked["j"]), (&1.into(), &3.into()));
 }
+
+#[test]
+fn users_count_over_all_files_of_sets() {
+    let room = Room::new();
+    room.write("one.txt", "ann a b\nbob c d\ncid h i\n");
+    room.write("a.txt", "ann a b\nbob c d\nann e f\n");
+    // Its sets are all left out: that is no empty file.
+    room.write("b.txt", "bob g h\nann i j\n");
+    room.write("c.txt", "bob k l\ncid h i\n");
+    let options = "--seed 3 -k 8 --adjacency set-items --alpha 1 --min-size 1 --epsilon 2 --delta 0 \
+                   --user 1 --rows-a-user 1";
+    let expected = made(&room, "minhash", "one.txt", options);
+    assert_eq!(made(&room, "minhash", "a.txt b.txt c.txt", options), expected);
+    assert_eq!(made(&room, "minhash", "a.txt c.txt b.txt", options), expected, "the last file");
+    room.write("empty.txt", "");
+    for input in ["a.txt empty.txt", "a.txt b.txt empty.txt"] {
+        let run = format!("release minhash {input} --out refused.dps {options}");
+        room.refuses(&run, 4, &["empty.txt", "no set"]);
+    }
+    // A set that names nobody is told by its place in its own file.
+    room.write("d.csv", "who,items\nann,a b\nann,c d\nbob,e f\n");
+    room.write("e.csv", "who,items\nann,g h\ncid,i j\n,k l\n");
+    let of = options.replace("--user 1", "--user who --items items --separator space");
+    room.refuses(
+        &format!("release minhash d.csv e.csv --out refused.dps {of}"),
+        4,
+        &["e.csv", "whose it is", "record 3"],
+    );
+}

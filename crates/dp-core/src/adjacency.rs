@@ -154,10 +154,13 @@ impl Steps {
         }
         let (epsilon, up) = (budget.epsilon.get(), 1.0 + 1e-12);
         let all = epsilon * size as f64 * up;
-        // The sum of e^(i epsilon) over the steps.
-        let delta = budget.delta.get() * (all.exp_m1() / epsilon.exp_m1()).max(1.0) * up;
-        let delta = if budget.delta == Delta::ZERO { 0.0 } else { delta };
-        Budget::new(all, delta)
+        if budget.delta == Delta::ZERO {
+            return Budget::new(all, 0.0);
+        }
+        // The sum of e^(i epsilon) over the steps: no less than its last term, which is no number where epsilon is large.
+        let last = (all - epsilon).exp();
+        let sum = if last.is_finite() { all.exp_m1() / epsilon.exp_m1() } else { last };
+        Budget::new(all, budget.delta.get() * sum.max(last).max(1.0) * up)
     }
 }
 

@@ -83,6 +83,7 @@ struct RawCertificate {
     mechanism: String,
     noise: NoiseLaw,
     generator: GeneratorKind,
+    #[serde(deserialize_with = "crate::public::each_once")]
     public: PublicParameters,
     guarantee: RawGuarantee,
     #[serde(serialize_with = "log_delta::serialize", deserialize_with = "log_delta::deserialize")]
@@ -220,7 +221,7 @@ impl Certificate {
     pub(crate) fn of_mapped(mut self, preprocessing: &Preprocessing) -> Result<Self> {
         let text = preprocessing.text();
         self.statement.public.insert(Preprocessing::KEY.to_owned(), text.into());
-        header::check_public(&self.statement.public)?;
+        header::check_statement(&self.statement.noise, &self.statement.public, self.class)?;
         Ok(self)
     }
 
@@ -306,7 +307,7 @@ impl Certificate {
     /// What is checked beyond the guarantee.
     fn check_fields(&self) -> Result<()> {
         let Statement { noise, public, .. } = &self.statement;
-        header::check_public(public)?;
+        header::check_statement(noise, public, CertificateClass::Private)?;
         let recomputed = self.guarantee.true_delta().map(|d| d.get());
         let agrees = match (self.ln_true_delta, recomputed) {
             (None, None) => true,
@@ -326,7 +327,6 @@ impl Certificate {
                 format!("an average over a seed must state the {:?}", FreshSeed::MODEL_KEY),
             ));
         }
-        consistency::check_law(noise)?;
         consistency::check_pace(self.guarantee.adjacency(), public)?;
         consistency::check_pure(&self.guarantee, noise)?;
         match self.guarantee.profile() {

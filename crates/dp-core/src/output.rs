@@ -13,7 +13,9 @@
 use crate::accounting::{Named, Part};
 use crate::certificate::preprocessing::Preprocessing;
 use crate::certificate::{AnyCertificate, Certificate};
-use crate::disk::{Disk, Identity, Staged, folder_of, hold, identity, partial_of};
+use crate::disk::{
+    CACHED, Disk, Identity, PastCache, Staged, folder_of, hold, identity, partial_of,
+};
 use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
 use crate::ledger_file::{BudgetFile, Locked, bill};
@@ -70,6 +72,10 @@ pub struct Output {
     disk: Disk,
     staged: Staged,
     to: To,
+    /// Bytes that were written through the system's cache.
+    cached: u64,
+    /// What comes after the first of them in a large file.
+    large: Option<PastCache>,
     payment: Option<Payment>,
     receipt: Receipt,
     ids: Option<Arc<Mutex<RowIds>>>,
@@ -243,8 +249,18 @@ impl Output {
 
     fn of(disk: Disk, staged: Staged, to: To) -> Self {
         let listed = staged.name.clone().map(Listed::new);
-        let (receipt, preprocessing) = (Receipt::default(), None);
-        Self { disk, staged, to, payment: None, receipt, ids: None, preprocessing, listed }
+        Self {
+            disk,
+            staged,
+            to,
+            cached: 0,
+            large: None,
+            payment: None,
+            receipt: Receipt::default(),
+            ids: None,
+            preprocessing: None,
+            listed,
+        }
     }
 
     /// The rows of the release are to be called what stands here when it is complete: these names are published, and not
@@ -316,9 +332,11 @@ impl Output {
         self.place()
     }
 
-    fn sync(&self) -> Result<()> {
-        let failed = |e: std::io::Error| Error::io(format_args!("{:?}", self.to), &e);
-        self.disk.sync(&self.staged.file).map_err(failed)
+    fn sync(&mut self) -> Result<()> {
+        let (disk, file) = (&self.disk, &self.staged.file);
+        let rest = self.large.take().map_or(Ok(()), |large| large.end(disk, file));
+        let done = rest.and_then(|()| disk.sync(file));
+        done.map_err(|e| Error::io(format_args!("{:?}", self.to), &e))
     }
 
     /// The release is complete: flushes it, pays for it, and gives the file its name.
@@ -435,7 +453,20 @@ fn taken(path: &Path) -> Error {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.disk.write(&self.staged.file, bytes)
+        let (disk, file) = (&self.disk, &self.staged.file);
+        // What goes on to a stream is read again at once.
+        let whole = matches!(self.to, To::Stream { .. });
+        if self.cached == CACHED && !whole {
+            let large = match &mut self.large {
+                Some(large) => large,
+                none => none.insert(PastCache::begin(disk, file)?),
+            };
+            return large.write(bytes);
+        }
+        let room = if whole { u64::MAX } else { CACHED - self.cached };
+        let written = disk.write(file, &bytes[..room.min(bytes.len() as u64) as usize])?;
+        self.cached += written as u64;
+        Ok(written)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

@@ -1,6 +1,7 @@
 //! Public parameters: what certificates state beside their guarantee.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// A public parameter of a mechanism (shapes, seeds, bounds).
@@ -43,3 +44,24 @@ impl From<String> for PublicValue {
 
 /// Named public parameters, in a fixed order.
 pub type PublicParameters = BTreeMap<String, PublicValue>;
+
+/// Reads parameters of which none is named twice: one reader would take the first, another the last.
+pub(crate) fn each_once<'d, D: Deserializer<'d>>(d: D) -> Result<PublicParameters, D::Error> {
+    struct Named;
+    impl<'d> Visitor<'d> for Named {
+        type Value = PublicParameters;
+        fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            f.write_str("parameters, each named once")
+        }
+        fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut found = PublicParameters::new();
+            while let Some((name, value)) = map.next_entry::<String, PublicValue>()? {
+                if found.insert(name, value).is_some() {
+                    return Err(A::Error::custom("a parameter is named twice"));
+                }
+            }
+            Ok(found)
+        }
+    }
+    d.deserialize_map(Named)
+}

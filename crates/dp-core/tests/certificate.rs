@@ -192,6 +192,40 @@ fn weak_certificates_keep_their_warning() {
     assert!(quiet.verify().unwrap_err().to_string().contains("warning"));
 }
 
+/// One content has one digest: what another reader may take otherwise is refused, with whatever digest it comes.
+#[test]
+fn what_is_written_otherwise_is_rejected() {
+    for certificate in all() {
+        let text = certificate.canonical();
+        Certificate::from_json(&text).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let refused = |text: &str, what: &str| {
+            let error = Certificate::from_json(text).unwrap_err().to_string();
+            assert!(error.contains(what), "{text}: {error}");
+            assert!(dp_core::release_file::AnyCertificate::from_json(text).is_err());
+        };
+        // A whole number for a real, under the digest of the real and under its own.
+        let mut whole = value.clone();
+        whole["guarantee"]["budget"]["epsilon"] = 1.into();
+        if value["guarantee"]["budget"]["epsilon"] == 1.0 {
+            refused(&whole.to_string(), "as the certificate would be written");
+        }
+        // A field that a reader passes over.
+        if value["noise"]["kind"] == "none" {
+            let mut more = value.clone();
+            more["noise"]["sigma"] = 5.0.into();
+            refused(&more.to_string(), "as the certificate would be written");
+        }
+        // A parameter that is named twice, with the value that counts last.
+        let name = value["public"].as_object().unwrap().iter().next();
+        if let Some((name, found)) = name {
+            let once = format!("{}:{found}", Value::from(name.as_str()));
+            let twice = format!("{}:7,{once}", Value::from(name.as_str()));
+            refused(&value.to_string().replacen(&once, &twice, 1), "named twice");
+        }
+    }
+}
+
 #[test]
 fn infinite_public_parameters_are_rejected() {
     let (profile, noise) = gaussian(4.0);

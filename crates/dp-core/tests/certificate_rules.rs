@@ -97,6 +97,56 @@ fn the_theorem_of_counts_pays_for_every_item() {
     }
 }
 
+/// A profile of sensitivity one does not say how much noise each of several laws has.
+#[test]
+fn several_laws_do_not_hide_behind_one_gaussian() {
+    let unit = L2Sensitivity::new(1.0).unwrap();
+    let profile = Profile::Gaussian { sensitivity: unit, sigma: scale(10.0) };
+    let law = NoiseLaw::RoundedGaussian { sigma: scale(1e-9), grid: Grid::new(-60).unwrap() };
+    let several = || NoiseLaw::Several { laws: vec![law.clone()] };
+    let shift = Adjacency::RowShift { l2: Shift::new(0.5).unwrap() };
+    let certificate = |theorem| {
+        let budget = Budget::new(1.0, 1e-6).unwrap();
+        let guarantee = authority!().proven(shift, budget, profile.clone(), theorem).unwrap();
+        authority!().certificate(statement(several()), guarantee)
+    };
+    for theorem in [Theorem::ProjectionGaussian, Theorem::GaussianOnRows] {
+        let error = certificate(theorem).verify_consistency().unwrap_err().to_string();
+        assert!(error.contains("speaks of one law"), "{error}");
+    }
+    for theorem in [Theorem::ProjectionMultiScale, Theorem::PublicBasis] {
+        certificate(theorem).verify_consistency().unwrap();
+    }
+}
+
+/// Laws and maps are held to the rules of the format in certificates of every class.
+#[test]
+fn weak_certificates_state_laws_that_there_are() {
+    let coarse = NoiseLaw::RoundedGaussian { sigma: scale(1.0), grid: Grid::new(0).unwrap() };
+    let nested = NoiseLaw::Several { laws: vec![NoiseLaw::Several { laws: vec![] }] };
+    let of_data = NoiseLaw::DataDependent { rule: "whatever the rows say".into() };
+    let individual = |noise| {
+        let budget = Budget::new(1.0, 0.0).unwrap();
+        IndividualCertificate::new(statement(noise), row(), budget, "a source").verify()
+    };
+    let none = |noise| NoGuarantee::new(statement(noise), "a reason").verify();
+    for bad in [coarse, nested] {
+        assert!(individual(bad.clone()).is_err() && none(bad.clone()).is_err(), "{bad:?}");
+    }
+    individual(of_data.clone()).unwrap();
+    assert!(none(of_data.clone()).unwrap_err().to_string().contains("only individual"));
+    let listed = NoiseLaw::Several { laws: vec![of_data.clone()] };
+    assert!(none(listed).is_err());
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let claim = authority!().published(row(), budget, None, "a rule", "a paper", "none").unwrap();
+    let error = authority!().certificate(statement(of_data), claim).verify_consistency();
+    assert!(error.unwrap_err().to_string().contains("only individual"));
+    let mut mapped = statement(NoiseLaw::None);
+    mapped.public.insert("preprocessing".into(), "{}".into());
+    let error = NoGuarantee::new(mapped, "a reason").verify().unwrap_err().to_string();
+    assert!(error.contains("only private"), "{error}");
+}
+
 /// Outputs that differ at all differ by a step of the grid.
 #[test]
 fn a_coarse_grid_is_rejected() {

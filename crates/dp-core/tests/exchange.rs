@@ -4,7 +4,7 @@ use dp_core::accounting::{Event, Filter, FilterRule, Foreign, Ledger, Method, Pl
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Adjacency, Budget, Delta, Epsilon, Guarantee, L1Sensitivity, L2Sensitivity, LaplaceScale,
-    NoiseScale, PrivacyProfile, Probability, Profile, Provenance,
+    NoiseScale, PrivacyProfile, Probability, Profile, Provenance, Shift, Theorem, authority,
 };
 
 fn row() -> Adjacency {
@@ -158,6 +158,59 @@ fn a_composition_is_handed_on_from_above() {
         panic!("Gaussian")
     };
     assert!((mu - 0.4).abs() < 1e-12 && mu >= 0.4, "{mu}");
+}
+
+/// Other programs know neither where noise comes from nor what a change was before the rows were mapped.
+#[test]
+fn releases_are_handed_on_as_they_are_counted_here() {
+    use dp_core::certificate::preprocessing::{ColumnMap, Preprocessing};
+    use dp_core::certificate::{PublicParameters, Statement};
+    use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
+    let beta = |beta| Adjacency::Attribute { beta: Shift::new(beta).unwrap() };
+    let sigma = NoiseScale::new(4.0).unwrap();
+    let grid = Grid::new(-30).unwrap();
+    let sensitivity = L2Sensitivity::new(1.0).unwrap();
+    let profile = Profile::Gaussian { sensitivity, sigma };
+    let budget = Budget::new(1.0, 0.1).unwrap();
+    let guarantee =
+        authority!().proven(beta(1.0), budget, profile, Theorem::ProjectionGaussian).unwrap();
+    let release = |generator, scale: Option<f64>| {
+        let mut public = PublicParameters::from([("d".to_owned(), 2_u64.into())]);
+        if let Some(scale) = scale {
+            let default =
+                ColumnMap { low: None, high: None, shift: None, scale: Some(scale), missing: None };
+            let map = Preprocessing { columns: vec![], d: 2, default };
+            public.insert(Preprocessing::KEY.into(), map.text().into());
+        }
+        let noise = NoiseLaw::RoundedGaussian { sigma, grid };
+        let statement = Statement { mechanism: "a test".into(), noise, generator, public };
+        Foreign::of_release(&authority!().certificate(statement, guarantee.clone()))
+    };
+    let secret = GeneratorKind::OsChacha12;
+    assert_eq!(release(secret, None).unwrap(), Foreign::of(&guarantee).unwrap());
+    let known = release(GeneratorKind::DeterministicNotPrivate, None).unwrap_err();
+    assert!(known.to_string().contains("known number"), "{known}");
+    let error = release(secret, Some(100.0)).unwrap_err().to_string();
+    assert!(error.contains("100") && error.contains("ledger record"), "{error}");
+    // A map that makes no change larger.
+    assert_eq!(release(secret, Some(0.5)).unwrap(), Foreign::of(&guarantee).unwrap());
+}
+
+/// The delta of a group whose factor is no number is no delta.
+#[test]
+fn claims_of_large_epsilon_are_not_counted_as_one_step() {
+    let beta = |beta| Adjacency::Attribute { beta: Shift::new(beta).unwrap() };
+    let claim = |epsilon| {
+        let budget = Budget::new(epsilon, 1e-6).unwrap();
+        authority!().published(beta(1.0), budget, None, "a rule", "a paper", "none").unwrap()
+    };
+    for epsilon in [14.0, 300.0, 355.0, 500.0, 709.0, 710.0, 1e4, 1e6] {
+        let mut ledger = Ledger::new(beta(2.0));
+        let refused = ledger.spend_accepting_claim(&claim(epsilon), 1, "a claim");
+        assert!(refused.is_err(), "{epsilon}: 1e-6 (1 + e^{epsilon}) is above one");
+    }
+    let mut ledger = Ledger::new(beta(2.0));
+    ledger.spend_accepting_claim(&claim(2.0), 1, "a claim").unwrap();
 }
 
 #[test]

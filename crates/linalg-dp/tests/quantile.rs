@@ -241,13 +241,42 @@ fn files_state_the_choice_and_forged_ones_are_refused() {
     let mut cheap = steps.clone();
     cheap[1].sensitivity = dp_core::L2Sensitivity::new(1.0).unwrap();
     let cheap = Profile::GaussianComposition { steps: cheap };
-    assert!(proven(cheap, Theorem::CovarianceOfChosenBound).is_err());
+    assert!(proven(cheap.clone(), Theorem::CovarianceOfChosenBound).is_err());
+    // The same at somebody's word, or under a theorem that asks nothing of counts: what is stated of the matrix agrees.
+    let word = Guarantee::declared(own().adjacency(), own().budget(), cheap.clone(), "me", "why");
+    assert!(forged(&|_| (), word.unwrap()).is_err());
+    let own_steps = Profile::GaussianComposition { steps: steps.clone() };
+    let word = Guarantee::declared(own().adjacency(), own().budget(), own_steps, "me", "why");
+    assert!(forged(&|_| (), word.unwrap()).is_ok());
     // Another law beside the matrix's.
     let law = |s: &mut Statement| {
         let NoiseLaw::Several { laws } = &mut s.noise else { panic!() };
         laws.swap(0, 1);
     };
     assert!(forged(&law, own()).is_err());
+}
+
+/// A theorem that speaks of such steps, and is about other releases: what it leaves open of counts nothing else would check.
+#[test]
+fn the_theorem_of_another_release_is_refused() {
+    // All as long as a row may be: so is the bound that is chosen.
+    let small = [0.06, 0.08].repeat(2_000);
+    let mechanism = made(config(2, adjacencies(0.1)[1], 0.9), 2.0);
+    let mut norms = mechanism.norms(NoiseRng::from_os().unwrap());
+    norms.push(&small).unwrap();
+    let mut stream = norms.choose();
+    stream.push(&small).unwrap();
+    let release = stream.finish().unwrap();
+    let own = release.certificate().guarantee().clone();
+    let other = Theorem::NoisyPowerMethod;
+    let other = authority!()
+        .proven(own.adjacency(), own.budget(), own.profile().cloned().unwrap(), other)
+        .unwrap();
+    let statement = release.certificate().statement().clone();
+    let certificate = authority!().certificate(statement, other);
+    let forged = encode(&Release::certified(release.payload().clone(), certificate)).unwrap();
+    let refused = decode::<PrivateCovariance, Certificate>(&forged).unwrap_err().to_string();
+    assert!(refused.contains("not about covariance"), "{refused}");
 }
 
 /// The number of rows that moments state is held against the adjacency and the released count.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// About this many numbers are held by a block.
-pub(crate) const BLOCK_VALUES: usize = 1 << 18;
+pub(crate) const BLOCK_VALUES: usize = 1 << 19;
 
 /// Rows of a block of `d` columns.
 pub(crate) fn block_rows(d: usize) -> usize {
@@ -31,6 +31,8 @@ pub struct Block {
 pub enum Values {
     /// n x d numbers, row after row.
     Dense(Vec<f64>),
+    /// The same of single precision, as they lie in the file: half the memory goes from reading to using.
+    Single(Vec<f32>),
     /// Compressed sparse rows.
     Sparse {
         /// Where each row begins, and the end of the last.
@@ -56,6 +58,7 @@ impl Block {
     pub fn view(&self, d: usize) -> Result<RowsView<'_>> {
         Ok(match &self.values {
             Values::Dense(values) => RowsView::f64(self.n, d, values)?,
+            Values::Single(values) => RowsView::f32(self.n, d, values)?,
             Values::Sparse { offsets, columns, values } => {
                 RowsView::csr(self.n, d, CsrView { offsets, columns, values })?
             }
@@ -67,6 +70,7 @@ impl Block {
     pub fn dense(&self, d: usize) -> Cow<'_, [f64]> {
         match &self.values {
             Values::Dense(values) => Cow::Borrowed(values),
+            Values::Single(values) => Cow::Owned(wide(values)),
             Values::Sparse { offsets, columns, values } => {
                 let mut out = vec![0.0; self.n * d];
                 for (row, window) in out.chunks_exact_mut(d).zip(offsets.windows(2)) {
@@ -81,10 +85,31 @@ impl Block {
 
     /// Its memory, empty, for other dense rows.
     pub(crate) fn into_memory(self) -> Vec<f64> {
-        let (Values::Dense(mut memory) | Values::Sparse { values: mut memory, .. }) = self.values;
+        let mut memory = match self.values {
+            Values::Dense(memory) | Values::Sparse { values: memory, .. } => memory,
+            Values::Single(_) => Vec::new(),
+        };
         memory.clear();
         memory
     }
+
+    /// The same for rows of single precision.
+    pub(crate) fn into_single(self) -> Vec<f32> {
+        let Values::Single(mut memory) = self.values else { return Vec::new() };
+        memory.clear();
+        memory
+    }
+
+    /// Makes single precision double: for values that are to become others.
+    pub(crate) fn widen(&mut self) {
+        if let Values::Single(values) = &self.values {
+            self.values = Values::Dense(wide(values));
+        }
+    }
+}
+
+fn wide(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&v| v.into()).collect()
 }
 
 /// A stream of rows of equal length.
@@ -124,10 +149,10 @@ pub struct Input {
 
 /// The first number that is not within `[-bound, bound]`; NaN never is. Pieces are tested whole, so
 /// that the test vectorises.
-pub(crate) fn first_outside(values: &[f64], bound: f64) -> Option<usize> {
+pub(crate) fn first_outside<T: Copy + Into<f64>>(values: &[T], bound: f64) -> Option<usize> {
     const PIECE: usize = 512;
-    let inside = |v: &f64| v.abs() <= bound;
-    let all_inside = |piece: &[f64]| piece.iter().fold(true, |all, v| all & inside(v));
+    let inside = |v: &T| (*v).into().abs() <= bound;
+    let all_inside = |piece: &[T]| piece.iter().fold(true, |all, v| all & inside(v));
     let piece = values.chunks(PIECE).position(|piece| !all_inside(piece))?;
     let at = values[piece * PIECE..].iter().position(|v| !inside(v))?;
     Some(piece * PIECE + at)

@@ -48,6 +48,9 @@ impl Limits {
         first: u64,
         column: impl Fn(usize) -> String,
     ) -> Result<()> {
+        if self.outside == OutsideBounds::Clip {
+            block.widen();
+        }
         if let Some(bound) = self.entry {
             self.entries(block, d, first, bound.get(), column)?;
         }
@@ -61,9 +64,10 @@ impl Limits {
     }
 
     fn shortest(&self, block: &Block, d: usize, first: u64, least: f64) -> Result<()> {
-        let short = |row: &[f64]| row.iter().map(|v| v * v).sum::<f64>().sqrt() < least;
+        let short = |row: &[f64]| norm(row) < least;
         let found = match &block.values {
             Values::Dense(values) => values.chunks_exact(d).position(short),
+            Values::Single(values) => values.chunks_exact(d).position(|row| norm(row) < least),
             Values::Sparse { offsets, values, .. } => {
                 offsets.windows(2).position(|w| short(&values[w[0]..w[1]]))
             }
@@ -89,14 +93,19 @@ impl Limits {
         bound: f64,
         column: impl Fn(usize) -> String,
     ) -> Result<()> {
-        let (Values::Dense(values) | Values::Sparse { values, .. }) = &mut block.values;
-        if self.outside == OutsideBounds::Clip {
-            values.iter_mut().for_each(|v| *v = v.clamp(-bound, bound));
-            return Ok(());
-        }
-        let Some(at) = first_outside(values, bound) else { return Ok(()) };
+        let outside = match &mut block.values {
+            Values::Single(values) => first_outside(values, bound),
+            Values::Dense(values) | Values::Sparse { values, .. } => {
+                if self.outside == OutsideBounds::Clip {
+                    values.iter_mut().for_each(|v| *v = v.clamp(-bound, bound));
+                    return Ok(());
+                }
+                first_outside(values, bound)
+            }
+        };
+        let Some(at) = outside else { return Ok(()) };
         let (row, place) = match &block.values {
-            Values::Dense(_) => (at / d, at % d),
+            Values::Dense(_) | Values::Single(_) => (at / d, at % d),
             Values::Sparse { offsets, columns, .. } => {
                 (offsets.partition_point(|&o| o <= at) - 1, columns[at] as usize)
             }
@@ -114,18 +123,8 @@ impl Limits {
     }
 
     fn norms(&self, block: &mut Block, d: usize, first: u64, bound: f64) -> Result<()> {
-        let row_of = |row: usize, values: &mut [f64]| {
-            let norm = values.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if norm <= bound * (1.0 + ROUNDING) {
-                return Ok(());
-            }
-            if self.outside == OutsideBounds::Clip {
-                let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-                // Two steps: a sum of squares may have overflowed.
-                let unit = values.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt();
-                values.iter_mut().for_each(|v| *v = *v / largest * (bound / unit));
-                return Ok(());
-            }
+        let within = |norm: f64| norm <= bound * (1.0 + ROUNDING);
+        let refused = |row: usize| {
             Err(DataError {
                 file: self.file.clone(),
                 column: None,
@@ -139,7 +138,24 @@ impl Limits {
                 record: Some(first + row as u64 + 1),
             })
         };
+        let row_of = |row: usize, values: &mut [f64]| {
+            if within(norm(values)) {
+                return Ok(());
+            }
+            if self.outside != OutsideBounds::Clip {
+                return refused(row);
+            }
+            let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+            // Two steps: a sum of squares may have overflowed.
+            let unit = values.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt();
+            values.iter_mut().for_each(|v| *v = *v / largest * (bound / unit));
+            Ok(())
+        };
         match &mut block.values {
+            Values::Single(values) => {
+                let long = values.chunks_exact(d).position(|row| !within(norm(row)));
+                long.map_or(Ok(()), refused)?;
+            }
             Values::Dense(values) => {
                 for (row, values) in values.chunks_exact_mut(d).enumerate() {
                     row_of(row, values)?;
@@ -153,4 +169,8 @@ impl Limits {
         }
         Ok(())
     }
+}
+
+fn norm<T: Copy + Into<f64>>(row: &[T]) -> f64 {
+    row.iter().map(|&v| v.into().powi(2)).sum::<f64>().sqrt()
 }

@@ -12,7 +12,6 @@ use crate::source::{self, Meter};
 use sketch::sets::ItemSet;
 use std::collections::HashSet;
 use std::io::BufRead;
-use std::sync::atomic::Ordering;
 
 /// Sets of a batch, and about how many bytes of text.
 const BATCH: usize = 4096;
@@ -25,7 +24,10 @@ const SCATTERED: &str = "the rows of a set do not stand together: sort by the co
 pub struct SetReader {
     inner: Box<dyn Sets>,
     file: SetsFile,
+    /// Sets of this file that enter, before the next batch.
     sets: u64,
+    /// Sets of this file that were read, also those that a user has too many of.
+    read: u64,
     /// Sets that are complete, where every row is an item of one.
     seen: HashSet<String>,
     /// How far reading has come.
@@ -86,7 +88,7 @@ impl SetsFile {
                 (sets, meter)
             }
         };
-        Ok(SetReader { inner, file: self.clone(), sets: 0, seen, meter })
+        Ok(SetReader { inner, file: self.clone(), sets: 0, read: 0, seen, meter })
     }
 
     /// What is said, or what the name says. A CSV file whose columns of items are not named may be lines of words.
@@ -123,11 +125,11 @@ impl SetReader {
         let (mut batch, mut text_read) = (Vec::new(), 0);
         while batch.len() < BATCH && text_read < BATCH_BYTES {
             let Some(named) = self.inner.next()? else { break };
-            let record = self.sets + batch.len() as u64 + 1;
+            self.read += 1;
+            let record = self.read;
             if let Some(users) = &self.file.users {
                 let said = |user: &&str| !crate::Users::spelled(user).is_empty();
                 let Some(user) = named.id.as_deref().filter(said) else {
-                    let record = record + users.left_out.load(Ordering::Relaxed);
                     return Err(self.file.refused("a set does not say whose it is", record));
                 };
                 if users.takes(user) {
@@ -147,7 +149,8 @@ impl SetReader {
             text_read += named.bytes;
             batch.push(named.set);
         }
-        if batch.is_empty() && self.sets == 0 {
+        // A file all of whose sets were left out holds sets.
+        if self.read == 0 {
             return Err(DataError::of(&self.file.path, "the file holds no set").into());
         }
         self.sets += batch.len() as u64;

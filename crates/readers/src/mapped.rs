@@ -93,6 +93,7 @@ impl RowReader for MappedRows {
     fn next(&mut self, used: Block) -> Result<Option<Block>> {
         let Some(mut block) = self.rows.next(used)? else { return Ok(None) };
         let d = self.d();
+        block.widen();
         let map = |place: usize, value: &mut f64| {
             let missing = value.is_nan();
             *value = self.preprocessing.map(place).apply(*value).ok_or((place, missing))?;
@@ -110,6 +111,7 @@ impl RowReader for MappedRows {
                     map(place as usize, value).map_err(|why| (row(), why))
                 })
             }
+            Values::Single(_) => unreachable!("made wide"),
         };
         if let Err((row, (place, missing))) = done {
             let rule = match missing {

@@ -97,6 +97,21 @@ impl Element {
         known.then_some(Self { kind, bytes, big_endian: ty.endianness() == Endianness::Big })
     }
 
+    /// Whether the numbers are used as they lie there, in half the memory.
+    fn is_single(self) -> bool {
+        matches!((self.kind, self.bytes), (TypeChar::Float, 4))
+    }
+
+    /// Adds the numbers behind whole elements of single precision.
+    fn decode_single(self, bytes: &[u8], out: &mut Vec<f32>) {
+        let elements = bytes.as_chunks().0.iter();
+        if self.big_endian {
+            out.extend(elements.map(|b| f32::from_be_bytes(*b)));
+        } else {
+            out.extend(elements.map(|b| f32::from_le_bytes(*b)));
+        }
+    }
+
     /// Adds the numbers behind whole elements.
     fn decode(self, bytes: &[u8], out: &mut Vec<f64>) {
         macro_rules! numbers {
@@ -126,7 +141,13 @@ impl Element {
 
 impl NpyRows {
     /// Reads, decodes and checks so many elements.
-    fn read(&mut self, mut left: usize, values: &mut Vec<f64>) -> Result<()> {
+    fn read<T>(
+        &mut self,
+        mut left: usize,
+        mut values: Vec<T>,
+        decode: impl Fn(Element, &[u8], &mut Vec<T>),
+        check: impl Fn(Numbers, &mut [T]) -> Result<(), (usize, &'static str)>,
+    ) -> Result<Vec<T>> {
         while left > 0 {
             let count = left.min(READ);
             let raw = &mut self.raw[..count * self.element.bytes];
@@ -138,8 +159,8 @@ impl NpyRows {
             })?;
             for part in raw.chunks(DECODED * self.element.bytes) {
                 let from = values.len();
-                self.element.decode(part, values);
-                self.numbers.all_finite(&mut values[from..]).map_err(|(at, _)| {
+                decode(self.element, part, &mut values);
+                check(self.numbers, &mut values[from..]).map_err(|(at, _)| {
                     let at = from + at;
                     DataError {
                         file: self.path.clone(),
@@ -151,7 +172,7 @@ impl NpyRows {
             }
             left -= count;
         }
-        Ok(())
+        Ok(values)
     }
 }
 
@@ -168,10 +189,21 @@ impl RowReader for NpyRows {
                 _ => Err(DataError::of(&self.path, "bytes follow the array's last element").into()),
             };
         }
-        let mut values = used.into_memory();
-        self.read(n * self.d, &mut values)?;
+        let count = n * self.d;
+        let values = if self.element.is_single() && self.numbers.divide == 1.0 {
+            let check =
+                |numbers: Numbers, all: &mut [f32]| numbers.refuse_others(all, |v| v as f32);
+            Values::Single(self.read(count, used.into_single(), Element::decode_single, check)?)
+        } else {
+            Values::Dense(self.read(
+                count,
+                used.into_memory(),
+                Element::decode,
+                Numbers::all_finite,
+            )?)
+        };
         self.left -= n as u64;
         self.records += n as u64;
-        Ok(Some(Block { n, values: Values::Dense(values) }))
+        Ok(Some(Block { n, values }))
     }
 }

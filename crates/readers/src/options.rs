@@ -277,10 +277,20 @@ impl Numbers {
         if self.divide != 1.0 {
             values.iter_mut().for_each(|v| *v /= self.divide);
         }
+        self.refuse_others(values, |v| v)
+    }
+
+    /// The same of single precision, which is not divided; `narrow` gives back what stands for a missing value.
+    pub(crate) fn refuse_others<T: Copy + Into<f64>>(
+        self,
+        values: &mut [T],
+        narrow: impl Fn(f64) -> T,
+    ) -> Result<(), (usize, &'static str)> {
         let Some(at) = first_outside(values, f64::MAX) else { return Ok(()) };
         for (at, value) in values.iter_mut().enumerate().skip(at) {
-            if !value.is_finite() {
-                *value = self.finite(*value).map_err(|rule| (at, rule))?;
+            let wide: f64 = (*value).into();
+            if !wide.is_finite() {
+                *value = narrow(self.finite(wide).map_err(|rule| (at, rule))?);
             }
         }
         Ok(())

@@ -109,6 +109,7 @@ impl RowReader for SvmlightRows {
         let (mut offsets, mut columns, mut values) = match used.values {
             Values::Sparse { offsets, columns, values } => (offsets, columns, values),
             Values::Dense(values) => (Vec::new(), Vec::new(), values),
+            Values::Single(_) => Default::default(),
         };
         offsets.clear();
         offsets.push(0);

@@ -1,7 +1,7 @@
 //! Arbitrary bytes give an error or rows of the stated length, never a panic.
 
 use crate::FileFormat::{self, Arrow, Csv, Idx, Npy, Parquet, Svmlight};
-use crate::{Block, IdColumn, Missing, RowsFile, SetsFile, Users};
+use crate::{Block, DataError, Error, IdColumn, Missing, RowsFile, SetsFile, Users};
 use proptest::prelude::*;
 use sketch::sets::ItemSet;
 use std::io::Write;
@@ -354,6 +354,18 @@ fn the_first_sets_of_every_user_are_used() {
     let nobody = write("n.csv", "what,who\na b,x\nc d,\n");
     let nobody = SetsFile { items: items(&["what"]), separator: Some("space".into()), ..nobody };
     assert!(refused(nobody, "who").contains("does not say whose it is"));
+    // A later file whose sets are all left out is no empty file, and a set is told by its place in its own file.
+    let bounded = |name: &str, rows: &str| {
+        let users = Some(Users::new("who", 1));
+        SetsFile { users, path: write(name, &format!("what,who\n{rows}")).path, ..table.clone() }
+    };
+    let mut first = bounded("1.csv", "a,x\nb,x\nc,x\n").open().unwrap();
+    assert_eq!((first.next().unwrap().len(), first.next().unwrap().len()), (1, 0));
+    let mut second = bounded("2.csv", "d,x\ne,x\n").open_after(first).unwrap();
+    assert_eq!(second.next().unwrap().len(), 0);
+    let mut third = bounded("3.csv", "f,y\ng,x\nh,\n").open_after(second).unwrap();
+    let error = third.next().unwrap_err();
+    assert!(matches!(&error, Error::Data(DataError { record: Some(3), .. })), "{error:?}");
     assert!(refused(table.clone(), "nobody").contains("no column"));
     assert!(refused(write("o.txt", "x a\n"), "2").contains("first word"));
     let named = SetsFile { ids: Some(IdColumn::new("who")), ..table.clone() };

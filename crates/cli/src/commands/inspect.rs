@@ -39,7 +39,7 @@ impl Inspect {
         }
         if self.guarantee {
             let certificate = content.certificate()?.private()?;
-            print(&printable_json(&(Foreign::of(certificate.guarantee())?.to_json() + "\n")));
+            print(&printable_json(&(Foreign::of_release(&certificate)?.to_json() + "\n")));
             return Ok(Record::silent());
         }
         let record = Record::new().text("file", content.name());

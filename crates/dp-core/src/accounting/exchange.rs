@@ -3,6 +3,7 @@
 use super::{Entry, Ledger};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
+use crate::certificate::preprocessing::Preprocessing;
 use crate::certificate::{Certificate, canonical};
 use crate::error::{Error, Result, rejected};
 use crate::guarantee::{Guarantee, Provenance};
@@ -222,6 +223,28 @@ impl Foreign {
             Provenance::Declared { by, reason } => (by.clone(), reason.clone()),
         };
         Ok(Self::new(guarantee.adjacency(), stated, by, reason))
+    }
+
+    /// The guarantee of a release: as [`Foreign::of`], of one whose randomness nobody could know, and whose rows were not mapped in a
+    /// way by which the change that its guarantee is about is another one before the map. Other programs know neither.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`], also as [`Certificate::require_secret_randomness`]; as [`Foreign::of`].
+    pub fn of_release(certificate: &Certificate) -> Result<Self> {
+        certificate.require_secret_randomness()?;
+        let guarantee = certificate.guarantee();
+        let unit = guarantee.adjacency();
+        if let Some(map) = Preprocessing::stated(&certificate.statement().public)? {
+            let mapped = map.of_unit(unit)?;
+            if mapped != unit {
+                let text = format!(
+                    "its rows were mapped first: what is said of them ({unit}) becomes {mapped} behind the map, which this form has no place \
+                     for. Enter the release itself in a ledger (dps ledger record), which counts the map"
+                );
+                return Err(rejected("guarantee.adjacency", text));
+            }
+        }
+        Self::of(guarantee)
     }
 
     /// All that a ledger holds, as one guarantee: the composition. It holds where every release's

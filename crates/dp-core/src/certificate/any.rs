@@ -1,7 +1,7 @@
 //! Certificates of whatever class: what they share in their JSON form.
 
 use super::canonical::{PayloadHash, canonical};
-use super::header::{CertificateClass, Statement, bind, class_of, from_text};
+use super::header::{CertificateClass, Statement, bind, class_of, whole};
 use super::{Certificate, IndividualCertificate, NoGuarantee};
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -115,9 +115,9 @@ impl AnyCertificate {
     /// [`Error::CertificateRejected`].
     pub fn from_json(text: &str) -> Result<Self> {
         Ok(match class_of(text)? {
-            CertificateClass::Private => Self::Private(from_text(text)?),
-            CertificateClass::Individual => Self::Individual(from_text(text)?),
-            CertificateClass::None => Self::None(from_text(text)?),
+            CertificateClass::Private => Self::Private(whole(text)?),
+            CertificateClass::Individual => Self::Individual(whole(text)?),
+            CertificateClass::None => Self::None(whole(text)?),
         })
     }
 

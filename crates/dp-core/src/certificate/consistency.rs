@@ -96,6 +96,19 @@ pub(super) fn check_pure(guarantee: &Guarantee, noise: &NoiseLaw) -> Result<()> 
         (Some(Theorem::GroupCounts), _) => {
             Err(rejected("noise", "group-counts speaks of discrete-laplace noise alone"))
         }
+        // Profiles that do not state the scale of every law: theorems whose steps have sensitivities of their own, alone, leave it so.
+        (Some(theorem), NoiseLaw::Several { .. })
+            if match guarantee.profile() {
+                Some(Profile::Gaussian { .. }) => {
+                    !matches!(theorem, Theorem::ProjectionMultiScale | Theorem::PublicBasis)
+                }
+                Some(Profile::ChiMixtureGaussian { .. }) => theorem != Theorem::FindAndProject,
+                _ => false,
+            } =>
+        {
+            let text = format!("{theorem} speaks of one law where this is its profile");
+            Err(rejected("noise", text))
+        }
         _ => Ok(()),
     }
 }

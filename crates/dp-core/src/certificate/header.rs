@@ -1,6 +1,7 @@
 //! What certificates of every class have in common.
 
-use super::canonical::PayloadHash;
+use super::canonical::{PayloadHash, canonical};
+use super::consistency::check_law;
 use super::preprocessing::Preprocessing;
 use crate::error::{Error, Result, rejected};
 use crate::noise::{GeneratorKind, NoiseLaw};
@@ -8,6 +9,7 @@ use crate::public::{PublicParameters, PublicValue};
 use crate::text::json_fault;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Version of the certificate's layout.
 pub const CERTIFICATE_FORMAT: u32 = 4;
@@ -70,6 +72,16 @@ pub(super) fn from_text<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|e| rejected("text", json_fault(&e)))
 }
 
+/// A whole certificate: what stands there is what it is taken for. A number written otherwise, or a field that the reader passes over, is
+/// under another digest.
+pub(super) fn whole<T: DeserializeOwned + Serialize>(text: &str) -> Result<T> {
+    let found: T = from_text(text)?;
+    if canonical(&from_text::<Value>(text)?) == canonical(&found) {
+        return Ok(found);
+    }
+    Err(rejected("text", "a field, or a number, is not as the certificate would be written"))
+}
+
 fn check_format(found: Option<u64>) -> Result<()> {
     other_version(found, CERTIFICATE_FORMAT, "release again with this version")
         .map_or(Ok(()), |reason| Err(rejected("format", reason)))
@@ -94,9 +106,12 @@ pub(crate) fn other_version(found: Option<u64>, known: u32, remedy: &str) -> Opt
 }
 
 /// Reads a certificate of this class.
-pub(super) fn parse<T: DeserializeOwned>(text: &str, class: CertificateClass) -> Result<T> {
+pub(super) fn parse<T: DeserializeOwned + Serialize>(
+    text: &str,
+    class: CertificateClass,
+) -> Result<T> {
     let stated = class_of(text)?;
-    if stated == class { from_text(text) } else { Err(other_class(stated, class)) }
+    if stated == class { whole(text) } else { Err(other_class(stated, class)) }
 }
 
 fn other_class(stated: CertificateClass, wanted: CertificateClass) -> Error {
@@ -139,8 +154,28 @@ pub(super) fn stated<'d, D: serde::Deserializer<'d>, T: Deserialize<'d>>(
     Option::deserialize(d)
 }
 
-/// JSON cannot carry a number that is not finite, so it could not be read back.
-pub(super) fn check_public(public: &PublicParameters) -> Result<()> {
+/// What the laws and public parameters of every class must be: laws as [`check_law`] says, noise that depends on the data where the
+/// guarantee is individual, maps of values where there is differential privacy, and finite numbers (JSON carries no others).
+pub(super) fn check_statement(
+    noise: &NoiseLaw,
+    public: &PublicParameters,
+    class: CertificateClass,
+) -> Result<()> {
+    check_law(noise)?;
+    let laws = match noise {
+        NoiseLaw::Several { laws } => laws.as_slice(),
+        one => core::slice::from_ref(one),
+    };
+    let of_data = laws.iter().any(|law| matches!(law, NoiseLaw::DataDependent { .. }));
+    if of_data && class != CertificateClass::Individual {
+        let text =
+            format!("it depends on the data, which only individual guarantees do, not {class}");
+        return Err(rejected("noise", text));
+    }
+    if public.contains_key(Preprocessing::KEY) && class != CertificateClass::Private {
+        let text = format!("{:?} is stated, which only private releases do", Preprocessing::KEY);
+        return Err(rejected("public", text));
+    }
     let bad = public.iter().find(|(_, v)| matches!(v, PublicValue::Real(x) if !x.is_finite()));
     if let Some((name, _)) = bad {
         return Err(rejected("public", format!("{name} is not finite")));

@@ -2,7 +2,7 @@
 
 use super::canonical::{PayloadHash, canonical, digest};
 use super::header::{
-    CERTIFICATE_FORMAT, CertificateClass, Statement, check_digest, check_header, check_public,
+    CERTIFICATE_FORMAT, CertificateClass, Statement, check_digest, check_header, check_statement,
     indented, parse,
 };
 use crate::adjacency::Adjacency;
@@ -62,7 +62,7 @@ impl IndividualCertificate {
         if self.warning != Self::WARNING {
             return Err(rejected("warning", "the warning sentence was altered"));
         }
-        check_public(&self.statement.public)
+        check_statement(&self.statement.noise, &self.statement.public, CertificateClass::Individual)
     }
 
     /// JSON text, indented for people, with a digest over all fields.
@@ -94,6 +94,7 @@ struct RawIndividual {
     mechanism: String,
     noise: NoiseLaw,
     generator: GeneratorKind,
+    #[serde(deserialize_with = "crate::public::each_once")]
     public: PublicParameters,
     adjacency: Adjacency,
     budget: Budget,
@@ -189,7 +190,7 @@ impl NoGuarantee {
         if self.reason.trim().is_empty() {
             return Err(rejected("reason", "why there is no guarantee must be said"));
         }
-        check_public(&self.statement.public)
+        check_statement(&self.statement.noise, &self.statement.public, CertificateClass::None)
     }
 
     /// JSON text, indented for people, with a digest over all fields.
@@ -221,6 +222,7 @@ struct RawNone {
     mechanism: String,
     noise: NoiseLaw,
     generator: GeneratorKind,
+    #[serde(deserialize_with = "crate::public::each_once")]
     public: PublicParameters,
     reason: String,
     warning: String,

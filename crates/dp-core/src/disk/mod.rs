@@ -15,6 +15,9 @@ mod system;
 #[path = "unix.rs"]
 mod system;
 
+mod past_cache;
+
+pub(crate) use past_cache::{CACHED, PastCache};
 pub use system::forbid_core_dumps;
 pub(crate) use system::{
     Identity, has_other_names, identity, identity_of, is_private, keep_owner_and_mode, open_own,
@@ -133,6 +136,10 @@ impl Disk {
     pub(crate) fn write_at(&self, mut file: &File, at: u64, bytes: &[u8]) -> Result<()> {
         use std::io::{Seek, SeekFrom};
         file.seek(SeekFrom::Start(at))?;
+        self.write_all(file, bytes)
+    }
+
+    fn write_all(&self, file: &File, bytes: &[u8]) -> Result<()> {
         let mut left = bytes;
         while !left.is_empty() {
             match self.write(file, left) {

@@ -128,6 +128,22 @@ pub(crate) fn keep_owner_and_mode(old: &File, file: &File) -> Result<()> {
     file.set_permissions(old.permissions())
 }
 
+/// Whether what is written next goes past the system's cache, whole blocks from memory at whole blocks of the file.
+///
+/// # Errors
+/// A file system, or a system, that cannot.
+#[cfg(target_os = "linux")]
+pub(super) fn pass_cache(file: &File, past: bool) -> Result<()> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    let flags = fcntl_getfl(file)?.difference(OFlags::DIRECT);
+    Ok(fcntl_setfl(file, if past { flags | OFlags::DIRECT } else { flags })?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn pass_cache(_file: &File, past: bool) -> Result<()> {
+    if past { Err(ErrorKind::Unsupported.into()) } else { Ok(()) }
+}
+
 pub(super) fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder)?.sync_all()
 }

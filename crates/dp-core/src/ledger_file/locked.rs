@@ -233,7 +233,14 @@ impl Locked {
         let done = named
             .map_err(in_file(path))
             .and_then(|()| self.step("commit", place, identity, Stage::Committed(identity)))
-            .and_then(|()| self.rename(&hidden, path, replaces).map_err(in_file(path)));
+            .and_then(|()| match self.rename(&hidden, path, replaces) {
+                // It has its name, whatever was said: an answer of a file system of the network may be lost.
+                Err(_) if identity.is_some() && crate::disk::identity(path) == identity => {
+                    let _ = self.disk.remove(&hidden);
+                    Ok(())
+                }
+                done => done.map_err(in_file(path)),
+            });
         if let Err(error) = done {
             return Err(match self.take_back(place, &hidden) {
                 Ok(()) => error,

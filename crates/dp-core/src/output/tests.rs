@@ -10,7 +10,8 @@ use crate::ledger_file::{Charge, Repeat};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tempfile::TempDir;
 
-const CONTENT: &[u8] = b"a release, complete";
+/// Of a few blocks: the last of them pass the cache.
+const CONTENT: &[u8] = &[7; 6 * 4096 + 100];
 
 /// A folder with a ledger of limit 3, and releases that cost 1.
 struct Room {
@@ -196,6 +197,26 @@ fn a_name_that_is_taken_costs_nothing() {
             return;
         }
     }
+}
+
+/// A file system of the network may report as failed what it did: the release has its name, and stays paid for.
+#[test]
+fn a_rename_that_was_done_all_the_same_is_paid_for() {
+    let room = Room::new();
+    let (out, path) = (room.folder.path().join("out"), room.path("a"));
+    let gate = move |operation: Operation, _: usize| {
+        let found = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().path());
+        let reserved = |p: &PathBuf| p.extension().is_some_and(|end| end == "reserved");
+        if operation == Operation::Rename
+            && let Some(hidden) = found.into_iter().find(reserved)
+        {
+            std::fs::hard_link(hidden, &path).unwrap();
+        }
+        (0, Ok(()))
+    };
+    let done = room.release(&Disk::gated(Arc::new(gate), false), Existing::Keep);
+    done.as_ref().unwrap();
+    room.check_after(&done);
 }
 
 /// What could not be recovered is not lost: the folder comes back with its hidden file.

@@ -2,6 +2,7 @@
 
 use crate::certificate::CertificateClass;
 use crate::error::{Error, Result};
+use crate::theorem::Theorem;
 
 /// The kind of a release, and how its payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,6 +116,43 @@ impl Kind {
             self,
             Self::Covariance | Self::LowRank | Self::Range | Self::Window | Self::Regression
         )
+    }
+
+    /// The theorems that a proven guarantee of it may rest on: others are not about what it holds, and what they leave open nothing here
+    /// would check.
+    pub(super) fn theorems(self) -> &'static [Theorem] {
+        use Theorem as T;
+        match self {
+            Self::Sketch64 | Self::Sketch32 | Self::SketchCompact => &[
+                T::ProjectionGaussian,
+                T::ProjectionLaplace,
+                T::ProjectionStaircase,
+                T::ProjectionFresh,
+            ],
+            Self::Signs => &[T::SignsTouched, T::SignsFresh],
+            Self::Symbols => &[T::OnePermutation, T::BucketResponse, T::MinHashMixture],
+            Self::Covariance => &[
+                T::CovarianceGaussian,
+                T::CovarianceOfChosenBound,
+                T::CovarianceWishart,
+                T::CovarianceJl,
+            ],
+            Self::LowRank => &[T::PublicBasis, T::FindAndProject],
+            Self::Range => &[T::RangeFinder],
+            // One matrix a block needs no theorem of its own.
+            Self::Window => {
+                &[T::SlidingWindow, T::CovarianceGaussian, T::CovarianceWishart, T::CovarianceJl]
+            }
+            Self::UnitVectors => &[T::UnitVectors],
+            Self::Regression => &[T::PrivateNewton],
+            Self::GroupCounts => &[T::GroupCounts],
+            Self::BoundedValues => &[T::BoundedValues],
+            Self::PrivateGroups => &[T::PrivateGroups],
+            Self::NoisyMinHash
+            | Self::IndividualSigns
+            | Self::PlainSigns
+            | Self::PlainSignatures => &[],
+        }
     }
 
     /// The class of its certificate.

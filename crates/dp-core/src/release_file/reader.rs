@@ -6,6 +6,7 @@ use crate::certificate::{PayloadHash, PublicParameters, canonical, other_version
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::text::json_fault;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -55,13 +56,17 @@ impl Summary {
         Ok((size(self.rows)?, size(self.columns)?))
     }
 
-    /// The public parameters of the kind.
+    /// The public parameters of the kind, as they would be written.
     ///
     /// # Errors
     /// [`Error::File`] when they are not.
-    pub fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_str(&self.parameters)
-            .map_err(|e| Error::file("parameters", json_fault(&e)))
+    pub fn parameters<T: DeserializeOwned + Serialize>(&self) -> Result<T> {
+        let found: T = serde_json::from_str(&self.parameters)
+            .map_err(|e| Error::file("parameters", json_fault(&e)))?;
+        if canonical(&found) == self.parameters {
+            return Ok(found);
+        }
+        Err(Error::file("parameters", "a field, or a number, is not as it would be written"))
     }
 
     /// Checks that the fingerprint belongs to the parameters.
@@ -398,6 +403,13 @@ pub(super) fn stated(kind: Kind, trailer: Written) -> Result<Summary> {
     let (class, promised) = (certificate.class(), kind.certificate_class());
     if class != promised {
         let reason = format!("is {class}, and {} has one that is {promised}", kind.name());
+        return Err(Error::file("certificate", reason));
+    }
+    if let AnyCertificate::Private(private) = &certificate
+        && let Some(theorem) = private.guarantee().provenance().theorem()
+        && !kind.theorems().contains(&theorem)
+    {
+        let reason = format!("rests on {theorem}, which is not about {}", kind.name());
         return Err(Error::file("certificate", reason));
     }
     let parameters = canonical(&parameters);

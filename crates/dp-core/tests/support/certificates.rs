@@ -32,9 +32,12 @@ pub(crate) fn proven(
     // Those of caps and of counts speak of their noise alone.
     let caps = matches!(noise, NoiseLaw::UnitCap { .. });
     let counts = matches!(noise, NoiseLaw::DiscreteLaplace { .. });
+    // Those of one law.
+    let several = matches!(noise, NoiseLaw::Several { .. });
     let theorems = Theorem::ALL.into_iter().filter(|t| match t {
         Theorem::UnitVectors => caps,
         Theorem::GroupCounts => counts,
+        Theorem::ProjectionFresh | Theorem::RangeFinder => !several,
         _ => true,
     });
     let proven = |theorem| authority!().proven(adjacency, budget, profile.clone(), theorem).ok();

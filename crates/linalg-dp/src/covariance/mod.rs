@@ -54,6 +54,7 @@ pub use mechanism::{CovarianceMechanism, CovarianceStream};
 pub use names::column_names;
 pub(crate) use names::{check_features, name_features};
 pub use noisy_power::{NoisyPower, PowerDirections};
+pub(crate) use quantile::moved_counts;
 pub use quantile::{NormStream, QuantileConfig, QuantileCovariance};
 pub(crate) use release::{CHOSEN, CONSTANT, Centre, ROWS, jl_error_share};
 pub use release::{CovarianceNoise, JlSketch, PrivateCovariance, Sums};

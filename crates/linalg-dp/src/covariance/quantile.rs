@@ -12,7 +12,7 @@ use core::borrow::BorrowMut;
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
-use dp_core::profile::{GaussianStep, RowChange};
+use dp_core::profile::GaussianStep;
 use dp_core::{
     Adjacency, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability, Release,
     SquaredNorm, calibrate,
@@ -77,6 +77,17 @@ pub struct QuantileCovariance {
     within: f64,
 }
 
+/// The l2 norm that the rows of a unit move counts of norms by.
+pub(crate) fn moved_counts(adjacency: Adjacency) -> f64 {
+    let one = match adjacency.each() {
+        Adjacency::AddRemoveRow { .. } => 1.0,
+        // A row that stays is counted at two places.
+        _ => core::f64::consts::SQRT_2,
+    };
+    // All rows of a user may be at one place.
+    one * adjacency.rows() as f64
+}
+
 impl QuantileCovariance {
     /// The least noise for the budget.
     ///
@@ -89,17 +100,11 @@ impl QuantileCovariance {
         if !(0.5..=0.999).contains(&within) {
             return Err(Error::invalid("share of rows within the bound", within, "[.5, .999]"));
         }
-        let (bound, change, rows) = unit_change(adjacency, NAME)?;
+        let (bound, ..) = unit_change(adjacency, NAME)?;
         let whole = 1.0 / calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get();
         // A hair less, for the roundings of the scales.
         let mu = |share: f64| whole * share.sqrt() * (1.0 - 1e-12);
-        let moved = match (adjacency.each(), change) {
-            (Adjacency::AddRemoveRow { .. }, RowChange::AddRemove) => 1.0,
-            // A row that stays is counted at two places.
-            _ => core::f64::consts::SQRT_2,
-        };
-        // All rows of a user may be at one place.
-        let moved = moved * rows as f64;
+        let moved = moved_counts(adjacency);
         let sigma = NoiseScale::new(moved / mu(COUNTS))?;
         // Counts are multiples of it.
         let grid = Grid::new((sigma.get().log2().floor() as i32 - 30).min(0))?;

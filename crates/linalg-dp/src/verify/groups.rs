@@ -5,7 +5,7 @@ use crate::covariance::CONSTANT;
 use crate::error::Result;
 use crate::groups::{Facts, GroupSums, moved_under, planned_variance};
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
-use dp_core::text::json_fault;
+use dp_core::release_file::Summary;
 use dp_core::{Budget, Certificate, Delta, EntryBound, NormBound, Profile, PublicValue};
 use sketch::projection::ProjectionSpec;
 use sketch::vectors::PrivateProjection;
@@ -118,8 +118,6 @@ fn of_sums(certificate: &Certificate) -> Result<(EntryBound, Budget)> {
 }
 
 /// A file of which no payload is read.
-pub(super) fn of_file(certificate: &Certificate, parameters: &str) -> Result<Finding> {
-    let facts: Facts = serde_json::from_str(parameters)
-        .map_err(|e| dp_core::Error::file("parameters", json_fault(&e)))?;
-    sums(certificate, facts.projection)
+pub(super) fn of_file(certificate: &Certificate, summary: &Summary) -> Result<Finding> {
+    sums(certificate, summary.parameters::<Facts>()?.projection)
 }

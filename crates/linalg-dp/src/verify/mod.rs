@@ -21,7 +21,7 @@ mod regression;
 
 use crate::covariance::{
     CHOSEN, CONSTANT, CovarianceNoise, GaussianCovariance, PrivateCovariance, ROWS, RowClip,
-    leaves_rows_public, row_change, unit_change,
+    leaves_rows_public, moved_counts, row_change, unit_change,
 };
 use crate::error::{Error, Result};
 use crate::groups::GroupSums;
@@ -137,7 +137,7 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
         Kind::Window => window(certificate, trust)?,
         Kind::Range => range(certificate)?,
         Kind::Regression => regression::sensitivities(certificate)?,
-        Kind::PrivateGroups => groups::of_file(certificate, &summary.parameters)?,
+        Kind::PrivateGroups => groups::of_file(certificate, summary)?,
         Kind::LowRank => {
             Finding::NotChecked("its second step's follows from the basis in the payload")
         }
@@ -304,7 +304,8 @@ fn covariance(certificate: &Certificate) -> Result<Finding> {
         return rejected("it states the number of rows, which its adjacency protects");
     }
     let longest = clip.certified_bound().get();
-    let (_, change, rows) = unit_change(certificate.guarantee().adjacency(), "covariance")?;
+    let adjacency = certificate.guarantee().adjacency();
+    let (_, change, rows) = unit_change(adjacency, "covariance")?;
     let law = CovarianceNoise::of_matrix(&certificate.statement().noise);
     match (certificate.guarantee().profile(), law) {
         (
@@ -312,9 +313,16 @@ fn covariance(certificate: &Certificate) -> Result<Finding> {
             NoiseLaw::SymmetricGaussian { grid, .. },
         ) if chosen => {
             let paid = GaussianCovariance::paid_bound(&clip, rows, *grid)?;
-            let needed = covariance_sensitivity(paid, change);
-            let stated = steps.first().map_or(0.0, |own| own.sensitivity.get());
-            at_least("sensitivity", stated, needed, ROOM)
+            let [own, counts] = &steps[..] else {
+                return rejected("its profile is not one of a matrix and counts of norms");
+            };
+            at_least("sensitivity", counts.sensitivity.get(), moved_counts(adjacency), ROOM)?;
+            at_least(
+                "sensitivity",
+                own.sensitivity.get(),
+                covariance_sensitivity(paid, change),
+                ROOM,
+            )
         }
         _ if chosen => rejected("its profile does not pay for a chosen bound"),
         (

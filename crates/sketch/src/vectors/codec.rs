@@ -13,7 +13,6 @@ use dp_core::release_file::{
     CertificateClass, InParts, Kind, Opened, Payload, Summary, Writer, numbers_f32, numbers_f64,
     to_json,
 };
-use dp_core::text::json_fault;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
@@ -40,14 +39,11 @@ pub(super) fn parameters_in(
 
 impl PrivateSketch {
     /// The projection that the public parameters of a file of this kind state.
-    pub(crate) fn stated_projection(kind: Kind, parameters: &str) -> Result<ProjectionSpec, Error> {
-        let read = match kind {
-            Kind::SketchCompact => {
-                serde_json::from_str::<Compact>(parameters).map(|c| c.projection)
-            }
-            _ => serde_json::from_str(parameters),
-        };
-        read.map_err(|e| dp_core::Error::file("parameters", json_fault(&e)).into())
+    pub(crate) fn stated_projection(summary: &Summary) -> Result<ProjectionSpec, Error> {
+        Ok(match summary.kind {
+            Kind::SketchCompact => summary.parameters::<Compact>()?.projection,
+            _ => summary.parameters()?,
+        })
     }
 }
 

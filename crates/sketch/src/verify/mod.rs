@@ -163,7 +163,7 @@ pub(crate) fn consistent(certificate: &AnyCertificate) -> Result<()> {
 /// # Errors
 /// As [`verify`].
 pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Finding>> {
-    use sensitivity::{bounded, counts, noisy_bits, parameters, projected, signs, symbols};
+    use sensitivity::{bounded, counts, noisy_bits, projected, signs, symbols};
     let work = Work::allowed(trust);
     let certificate = match (&summary.certificate, summary.kind) {
         (AnyCertificate::Private(certificate), _) => certificate,
@@ -174,17 +174,15 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
     };
     match summary.kind {
         Kind::Sketch64 | Kind::Sketch32 | Kind::SketchCompact => {
-            let spec = PrivateSketch::stated_projection(summary.kind, &summary.parameters)?;
+            let spec = PrivateSketch::stated_projection(summary)?;
             projected(certificate, Some(spec), work).map(Some)
         }
         Kind::UnitVectors => Ok(Some(ANY_ROWS)),
-        Kind::BoundedValues => bounded(certificate, &parameters(&summary.parameters)?).map(Some),
-        Kind::Signs => {
-            signs(certificate, &parameters::<Vec<_>>(&summary.parameters)?, work).map(Some)
-        }
-        Kind::Symbols => symbols(certificate, &parameters(&summary.parameters)?).map(Some),
-        Kind::GroupCounts => counts(certificate, &parameters(&summary.parameters)?).map(Some),
-        Kind::NoisyMinHash => noisy_bits(certificate, &parameters(&summary.parameters)?).map(Some),
+        Kind::BoundedValues => bounded(certificate, &summary.parameters()?).map(Some),
+        Kind::Signs => signs(certificate, &summary.parameters::<Vec<_>>()?, work).map(Some),
+        Kind::Symbols => symbols(certificate, &summary.parameters()?).map(Some),
+        Kind::GroupCounts => counts(certificate, &summary.parameters()?).map(Some),
+        Kind::NoisyMinHash => noisy_bits(certificate, &summary.parameters()?).map(Some),
         _ => Ok(None),
     }
 }

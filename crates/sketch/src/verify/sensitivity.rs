@@ -10,12 +10,10 @@ use crate::sets::{Coding, CountFacts, NoisyFacts, SetNeighbours, SymbolFacts, Sy
 use crate::signs::{FreshConfig, NormFloor, SignSketch};
 use crate::vectors::{AveragedProjection, PrivateProjection};
 use dp_core::certificate::{PublicParameters, Trust};
-use dp_core::text::json_fault;
 use dp_core::{
     Adjacency, Certificate, EntryBound, Guarantee, NormBound, Profile, Provenance, PublicValue,
     SeedOrigin,
 };
-use serde::de::DeserializeOwned;
 
 /// Relative room for other versions of elementary functions.
 const ROOM: f64 = 1e-9;
@@ -52,12 +50,6 @@ impl Work {
 /// Refuses what a certificate states of itself.
 fn rejected<T>(field: &'static str, reason: impl core::fmt::Display) -> Result<T> {
     Err(dp_core::Error::CertificateRejected { field, reason: reason.to_string() }.into())
-}
-
-/// The parameters of a release file.
-pub(super) fn parameters<T: DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(text)
-        .map_err(|e| dp_core::Error::file("parameters", json_fault(&e)).into())
 }
 
 /// Whether it is a published claim of which nothing can be computed again. One about the noise of a

@@ -126,9 +126,13 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
         found = self.get_params(deep=False)
         found.pop("ledger", None)
         found.update(seed_=self.seed_, n_features_in_=self.n_features_in_)
+        # A number is the same whatever version of NumPy writes it.
+        def plain(value: Any) -> Any:
+            return value.item() if isinstance(value, np.generic) else value
+
         # A generator is known as the object that it is: its text names its place in memory, which a pickle does not keep.
         return {
-            name: value if isinstance(value, np.random.RandomState) else repr(value)
+            name: value if isinstance(value, np.random.RandomState) else repr(plain(value))
             for name, value in found.items()
         }
 

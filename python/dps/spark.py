@@ -193,6 +193,7 @@ class Job:
 
         A driver that was killed meanwhile calls it again.
         """
+        _outside(out, self._staging)
         if not _dps.parts_published(self._key, out):
             names = [str(_part(self._staging, i, self._of)) for i in range(1, self._of + 1)]
             missing = [i for i, name in enumerate(names, 1) if not os.path.exists(name)]
@@ -331,6 +332,12 @@ def make_part(
     parts.make(_mechanism(tuple(recipe)), d, parts.part(i, of), out, read)
 
 
+def _outside(out: str | os.PathLike[str], staging: Path) -> None:
+    """Refuses a release in the folder that is removed when it is complete."""
+    if Path(out).resolve().is_relative_to(staging):
+        raise _refused("out", os.fspath(out), "a place outside of the staging folder, which is removed when all is done")
+
+
 def _release(kinds: tuple[type, ...], what: str) -> Callable[..., Path]:
     def release(
         session: Any,
@@ -350,6 +357,7 @@ def _release(kinds: tuple[type, ...], what: str) -> Callable[..., Path]:
         _check(session, plan.get("variable"))
         if os.path.exists(out):
             raise DataError(f"{os.fspath(out)} exists: nothing was spent")
+        _outside(out, Path(staging).resolve())
         tasks = 4 * session.sparkContext.defaultParallelism if parts is None else parts
         job = Job.plan(
             paths, mechanism, columns=columns, staging=staging, key=key, parts=tasks, **plan

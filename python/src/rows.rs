@@ -270,12 +270,14 @@ fn with_batch(batch: &RecordBatch, take: &mut dyn FnMut(Incoming<'_>) -> Result<
                 take(RowsView::f32(n, d, values.as_primitive::<Float32Type>().values())?.into())
             }
             _ => {
-                let values = numbers(&values)?;
+                let values = numbers(&values, batch.schema_ref().field(0).name())?;
                 take(RowsView::f64(n, d, values.as_primitive::<Float64Type>().values())?.into())
             }
         };
     }
-    let columns = batch.columns().iter().map(numbers).collect::<Result<Vec<_>>>()?;
+    let columns = batch.columns().iter().zip(batch.schema_ref().fields());
+    let columns =
+        columns.map(|(column, field)| numbers(column, field.name())).collect::<Result<Vec<_>>>()?;
     let columns: Vec<&[f64]> =
         columns.iter().map(|c| c.as_primitive::<Float64Type>().values().as_ref()).collect();
     if columns.is_empty() {
@@ -284,8 +286,25 @@ fn with_batch(batch: &RecordBatch, take: &mut dyn FnMut(Incoming<'_>) -> Result<
     take(Incoming::columns(n, &columns)?)
 }
 
-/// A column as `f64`.
-fn numbers(column: &ArrayRef) -> Result<ArrayRef> {
+/// Up to here every whole number is a `f64`.
+const EXACT: u64 = 1 << 53;
+
+/// Refuses whole numbers that are rounded as `f64`, as `dps._rows` does of arrays.
+fn exact<T: ArrowPrimitiveType>(
+    column: &ArrayRef,
+    name: &str,
+    size: impl Fn(T::Native) -> u64,
+) -> Result<()> {
+    if column.as_primitive::<T>().values().iter().any(|&x| size(x) > EXACT) {
+        return Err(Fault::Data(format!(
+            "column {name:?}: whole numbers beyond 2^53 are not exact as float64: scale them first"
+        )));
+    }
+    Ok(())
+}
+
+/// A column, which lacks no value, as `f64`.
+fn numbers(column: &ArrayRef, name: &str) -> Result<ArrayRef> {
     use DataType as T;
     Ok(match column.data_type() {
         T::Float64 => column.clone(),
@@ -294,11 +313,17 @@ fn numbers(column: &ArrayRef) -> Result<ArrayRef> {
         T::Int8 => widened::<Int8Type>(column, f64::from),
         T::Int16 => widened::<Int16Type>(column, f64::from),
         T::Int32 => widened::<Int32Type>(column, f64::from),
-        T::Int64 => widened::<Int64Type>(column, |x| x as f64),
+        T::Int64 => {
+            exact::<Int64Type>(column, name, i64::unsigned_abs)?;
+            widened::<Int64Type>(column, |x| x as f64)
+        }
         T::UInt8 => widened::<UInt8Type>(column, f64::from),
         T::UInt16 => widened::<UInt16Type>(column, f64::from),
         T::UInt32 => widened::<UInt32Type>(column, f64::from),
-        T::UInt64 => widened::<UInt64Type>(column, |x| x as f64),
+        T::UInt64 => {
+            exact::<UInt64Type>(column, name, |x| x)?;
+            widened::<UInt64Type>(column, |x| x as f64)
+        }
         T::Boolean => {
             let bits = column.as_boolean().values().iter();
             Arc::new(Float64Array::from_iter_values(bits.map(f64::from)))

@@ -57,6 +57,15 @@ def test_parts_in_any_order_and_twice_are_one_release(data, tmp_path):
         dps.spark.Job(tmp_path / "job" / "staging", key=job._key)
 
 
+def test_a_release_is_not_made_where_it_would_be_removed(data, tmp_path):
+    job = planned(data, tmp_path / "job")
+    make(job, [1, 2, 3])
+    for inside in [job._staging / "out.dps", job._staging / "x" / ".." / "out.dps"]:
+        with pytest.raises(dps.ParameterError, match="outside of the staging folder"):
+            job.commit(inside)
+    assert job.commit(tmp_path / "out.dps").exists()
+
+
 def test_a_part_that_is_missing_publishes_nothing(data, tmp_path):
     job = planned(data, tmp_path / "job")
     make(job, [1, 3])

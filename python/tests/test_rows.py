@@ -267,6 +267,33 @@ def test_arrow_that_holds_no_rows(rows):
         bits(pa.table({f"x{j}": pa.array([], pa.float64()) for j in range(12)}))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [("int64", 2**53 + 1), ("int64", -(2**53) - 1), ("uint64", 2**53 + 1), ("uint64", 2**64 - 1)],
+)
+def test_whole_numbers_that_would_be_rounded_are_refused(dtype, number):
+    beyond = np.zeros((2, 12), dtype=dtype)
+    beyond[1, 3] = number
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(beyond.ravel()), 12)
+    for rows, name in [
+        (pa.table({f"x{j}": beyond[:, j] for j in range(12)}), 'column "x3": '),
+        (pa.table({"x": lists}), 'column "x": '),
+        (beyond, "^"),
+    ]:
+        with pytest.raises(dps.errors.DataError, match=name + r"whole numbers beyond 2\^53") as caught:
+            bits(rows)
+        assert str(abs(number)) not in str(caught.value), "no private value"
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_whole_numbers_up_to_there_are_beyond_the_bound_only(dtype):
+    within = np.full((2, 12), 2**53, dtype=dtype)
+    for rows in [pa.table({f"x{j}": within[:, j] for j in range(12)}), within]:
+        with pytest.raises(dps.errors.DataError) as caught:
+            bits(rows)
+        assert "float64" not in str(caught.value)
+
+
 def test_a_stream_that_breaks_releases_nothing(tmp_path, rows):
     schema = pa.schema([(f"x{j}", pa.float64()) for j in range(12)])
     batch = pa.table({f"x{j}": rows[:, j] for j in range(12)}).to_batches()[0]

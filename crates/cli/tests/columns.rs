@@ -129,6 +129,8 @@ fn minhash_refuses_what_it_would_misread() {
     refuses("b.txt", b"\xff\xfe\n", "", 4, "not text");
     refuses("c.txt", b"a b,c d\n", "", 4, "--separator tab");
     refuses("q.txt", b"\"a, b\",c\n", "--separator ,", 4, "quote");
+    refuses("r.txt", b"a b\rc d\re f\r", "", 4, "carriage return");
+    refuses("o.txt", b"abc\n", "--separator=", 2, "--separator is empty");
     // What is meant is read.
     for (content, options) in [
         ("item\nb c\n", "--header"),

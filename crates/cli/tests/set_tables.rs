@@ -276,6 +276,15 @@ fn malformed_and_unclear_sets_are_refused() {
     no("t.csv", "who,tags\nann,a\nbob\n", "--items tags --separator ;", &["1 fields", "record 2"]);
     no("t.csv", "who,tags,tags\nann,a,b\n", "--items tags --separator ;", &[]);
     no("t.csv", "who,tags\n", "--items tags --separator ;", &["no set"]);
+    no("t.csv", "who,tags\nann,abc\n", "--items tags --separator=", &["--separator is empty"]);
+    // Quotes that hide what follows, or that a cell goes on behind.
+    for (text, words) in [
+        ("who,tags\nann,a\nbob,\"b\ncy,c\n", ["never closed", "record 2"]),
+        ("who,tags\nann,\"a\"b\n", ["text follows the quote", "record 1"]),
+        ("who,\"tags\nann,a\n", ["never closed", "the first line"]),
+    ] {
+        no("t.csv", text, "--items tags --separator ;", &words);
+    }
     // Of one column an empty line is a set without items.
     for text in ["tags\na\n\nb\n", "tags\r\na\r\n\r\nb\r\n", "tags\n\"a\nc\"\n\nb\n"] {
         no("o.csv", text, "--items tags --separator ;", &["must not be empty", "record 2"]);

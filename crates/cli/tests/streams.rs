@@ -149,8 +149,12 @@ fn formats_are_known_on_standard_input() {
     let mut stream =
         arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch.schema()).expect("arrow");
     stream.write(&batch).expect("written");
-    let (status, said) = run("--format arrow", &stream.into_inner().expect("closed"));
+    let stream = stream.into_inner().expect("closed");
+    let (status, said) = run("--format arrow", &stream);
     assert!(status == Some(0), "{said}");
+    // As of `cat a.arrows b.arrows`.
+    let (status, said) = run("--format arrow", &[&stream[..], &stream].concat());
+    assert!(status == Some(4) && said.contains("bytes follow the mark"), "{said}");
     let mut file =
         arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).expect("arrow");
     file.write(&batch).expect("written");

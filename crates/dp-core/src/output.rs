@@ -456,14 +456,14 @@ impl Write for Output {
         let (disk, file) = (&self.disk, &self.staged.file);
         // What goes on to a stream is read again at once.
         let whole = matches!(self.to, To::Stream { .. });
-        if self.cached == CACHED && !whole {
-            let large = match &mut self.large {
-                Some(large) => large,
-                none => none.insert(PastCache::begin(disk, file)?),
-            };
+        if self.cached == CACHED && self.large.is_none() && !whole {
+            // Where the system has no thread left the cache will do.
+            self.large = PastCache::begin(disk, file).ok();
+        }
+        if let Some(large) = &mut self.large {
             return large.write(bytes);
         }
-        let room = if whole { u64::MAX } else { CACHED - self.cached };
+        let room = if whole || self.cached >= CACHED { u64::MAX } else { CACHED - self.cached };
         let written = disk.write(file, &bytes[..room.min(bytes.len() as u64) as usize])?;
         self.cached += written as u64;
         Ok(written)

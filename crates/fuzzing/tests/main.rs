@@ -3,6 +3,7 @@
 mod accountants;
 mod corpus;
 mod faults;
+mod forbidden;
 mod forged;
 mod golden;
 mod users;

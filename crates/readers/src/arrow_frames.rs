@@ -16,6 +16,13 @@ const CONTINUED: [u8; 4] = [255; 4];
 pub(crate) const TOO_LONG: &str = "a record batch becomes far longer than the file is, as no numbers do: write smaller \
                                    batches, or NPY";
 
+/// What is said of a stream that stops where no message does.
+const CUT: &str =
+    "the Arrow stream ends within the length of a message: it was cut off; write it again";
+/// What is said of a stream behind another one.
+const BEHIND: &str = "bytes follow the mark that ends the Arrow stream: where streams were put one behind the other, give each as \
+                      a file of its own, or write all batches into one stream";
+
 /// Whether a message may take so many bytes, of a file of `size`.
 pub(crate) fn allowed(bytes: u64, size: u64) -> bool {
     bytes <= FEW.max(size.saturating_mul(HELD))
@@ -63,18 +70,22 @@ impl Frames {
         Ok(true)
     }
 
-    /// The next message; what is none is for the decoder to refuse.
+    /// The next message, empty behind the last one; what is none is for the decoder to refuse. A stream may end between two
+    /// messages without a mark that says so.
     fn next(&mut self) -> Result<Vec<u8>> {
         let mut frame = Vec::new();
         if !self.more(&mut frame, 4)? {
-            return Ok(frame);
+            return if frame.is_empty() { Ok(frame) } else { Err(Error::other(CUT)) };
         }
         if frame == CONTINUED && !self.more(&mut frame, 4)? {
-            return Ok(frame);
+            return Err(Error::other(CUT));
         }
         let start = frame.len();
         let length = frame.last_chunk().map_or(0, |length| i32::from_le_bytes(*length));
         let Ok(length) = u64::try_from(length) else { return Ok(frame) };
+        if length == 0 && self.more(&mut frame, 1)? {
+            return Err(Error::other(BEHIND));
+        }
         if length == 0 || !self.more(&mut frame, length)? {
             return Ok(frame);
         }

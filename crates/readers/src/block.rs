@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// About this many numbers are held by a block.
-pub(crate) const BLOCK_VALUES: usize = 1 << 19;
+pub(crate) const BLOCK_VALUES: usize = 1 << 18;
 
 /// Rows of a block of `d` columns.
 pub(crate) fn block_rows(d: usize) -> usize {

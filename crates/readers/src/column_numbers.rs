@@ -1,11 +1,11 @@
 //! Numbers of a column of Parquet or Arrow.
 
 use crate::block::first_outside;
-use crate::options::Numbers;
+use crate::options::{EXACT, INEXACT, Numbers};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
@@ -14,6 +14,20 @@ use std::borrow::Cow;
 /// What is said of a column of anything else.
 pub(crate) const NOT_A_NUMBER: &str =
     "the column does not hold numbers; leave it out with `leave_out`, or choose with `columns`";
+
+/// Refuses whole numbers that are rounded as `f64`; what lies where a value is missing does not count.
+fn exact<T: ArrowPrimitiveType>(
+    column: &ArrayRef,
+    size: impl Fn(T::Native) -> u64,
+) -> Result<(), (usize, &'static str)> {
+    let numbers = column.as_primitive::<T>();
+    let beyond = |v: T::Native| size(v) > EXACT;
+    if !numbers.values().iter().fold(false, |any, &v| any | beyond(v)) {
+        return Ok(());
+    }
+    let there = |&at: &usize| numbers.is_valid(at) && beyond(numbers.value(at));
+    (0..numbers.len()).find(there).map_or(Ok(()), |at| Err((at, INEXACT)))
+}
 
 impl Numbers {
     /// The numbers of a column, or the place of one that is refused.
@@ -38,11 +52,17 @@ impl Numbers {
             DataType::Int8 => primitive!(Int8Type),
             DataType::Int16 => primitive!(Int16Type),
             DataType::Int32 => primitive!(Int32Type),
-            DataType::Int64 => primitive!(Int64Type),
+            DataType::Int64 => {
+                exact::<Int64Type>(column, i64::unsigned_abs)?;
+                primitive!(Int64Type)
+            }
             DataType::UInt8 => primitive!(UInt8Type),
             DataType::UInt16 => primitive!(UInt16Type),
             DataType::UInt32 => primitive!(UInt32Type),
-            DataType::UInt64 => primitive!(UInt64Type),
+            DataType::UInt64 => {
+                exact::<UInt64Type>(column, |v| v)?;
+                primitive!(UInt64Type)
+            }
             DataType::Boolean => {
                 let bits = column.as_boolean();
                 (0..bits.len()).map(|i| f64::from(u8::from(bits.value(i)))).collect()

@@ -1,12 +1,13 @@
 //! Text, one row a line.
 //!
 //! The file is cut at line ends into chunks that are parsed in parallel. A quote may
-//! hide a line end, so from the first quote on one parser reads the rest.
+//! hide a line end, so from the first quote on one parser reads the rest, and every quote is held against the end
+//! of its cell.
 
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::columns::{Selection, few};
 use crate::error::{DataError, Error, Result};
-use crate::gaps::Gaps;
+use crate::gaps::{Gaps, Quotes, all_filled};
 use crate::options::{IdColumn, NOT_AN_ID, Numbers, RowsFile, Users};
 use crate::source::{self, Bytes, LONGEST_LINE, Meter, line_too_long};
 use csv::{ByteRecord, Reader, ReaderBuilder};
@@ -66,7 +67,7 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     let delimiter =
         delimiter(options.delimiter.as_deref().unwrap_or(usual_delimiter(&options.path)))?;
     let mut chunks = Chunks { bytes: Some(bytes), carry: Vec::new(), live: options.live };
-    let first = chunks.next().map_err(|e| Error::io(&options.path, e))?.unwrap_or_default();
+    let first = chunks.first(delimiter).map_err(|e| Error::io(&options.path, e))?;
     if let Some(what) = source::foreign(&first) {
         return Err(options.malformed(format!("this is {what}")));
     }
@@ -78,6 +79,10 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     }
     let mut consumed = reader.position().byte() as usize;
     drop(reader);
+    // Before names are spoken of: a quote that is open holds values.
+    if let Some(rule) = Quotes::wrong(delimiter, &first[..consumed]) {
+        return Err(options.malformed(format!("the first line: {rule}")));
+    }
     // A record ends before the second half of its line end.
     if first[..consumed].ends_with(b"\r") && first.get(consumed) == Some(&b'\n') {
         consumed += 1;
@@ -209,6 +214,21 @@ impl Chunks {
         }
     }
 
+    /// The first one. A quote may hold the line end where it was cut: then those that follow as well, as far as a line
+    /// may go.
+    fn first(&mut self, delimiter: u8) -> std::io::Result<Vec<u8>> {
+        let mut first = self.next()?.unwrap_or_default();
+        let (mut quotes, mut at) = (Quotes::new(delimiter), 0);
+        loop {
+            at += quotes.follow(&first[at..]);
+            if at < first.len() || !quotes.are_open() || at > LONGEST_LINE {
+                return Ok(first);
+            }
+            let Some(more) = self.next()? else { return Ok(first) };
+            first.extend_from_slice(&more);
+        }
+    }
+
     /// Puts bytes back before everything else.
     fn unread(&mut self, bytes: &[u8]) {
         self.carry = [bytes, &self.carry].concat();
@@ -255,9 +275,18 @@ impl Read for Rationed {
 }
 
 impl Layout {
-    /// What the parser reads: of one column an empty line is a missing value.
-    fn lines<'a>(&self, source: impl Read + Send + 'a) -> Box<dyn Read + Send + 'a> {
-        if self.selection.used.len() == 1 { Box::new(Gaps::new(source)) } else { Box::new(source) }
+    /// Whether an empty line is a missing value.
+    fn is_one(&self) -> bool {
+        self.selection.used.len() == 1
+    }
+
+    /// What the parser reads of lines without quotes.
+    fn lines<'a>(&self, source: &'a [u8]) -> Box<dyn Read + Send + 'a> {
+        if self.is_one() && !all_filled(source) {
+            Box::new(Gaps::new(source, self.delimiter, true))
+        } else {
+            Box::new(source)
+        }
     }
 
     /// Adds the numbers of a record.
@@ -354,8 +383,9 @@ impl CsvRows {
                 let allowance = Allowance::default();
                 let source =
                     Rationed { source: self.chunks.rest(chunk), allowance: allowance.clone() };
-                let source = self.layout.lines(source);
-                self.rest = Some((parser(self.layout.delimiter, source), allowance));
+                let (delimiter, one) = (self.layout.delimiter, self.layout.is_one());
+                let source: Box<dyn Read + Send> = Box::new(Gaps::new(source, delimiter, one));
+                self.rest = Some((parser(delimiter, source), allowance));
                 break;
             }
             chunks.push(chunk);

@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
-use crate::options::{NOT_FINITE, Numbers, RowsFile};
+use crate::options::{EXACT, INEXACT, NOT_FINITE, Numbers, RowsFile};
 use crate::source::{Bytes, Meter, NO_ROW, with_first_row};
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 use std::io::{ErrorKind, Read};
@@ -13,6 +13,8 @@ struct NpyRows {
     left: u64,
     d: usize,
     element: Element,
+    /// Whether numbers of single precision are used as they lie there: where no map is to make others of them.
+    single: bool,
     numbers: Numbers,
     path: PathBuf,
     /// Whole elements as they lie in the file.
@@ -75,6 +77,7 @@ pub(crate) fn open(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Re
         left: n,
         d,
         element,
+        single: element.is_single() && options.divide == 1.0 && options.preprocess.is_none(),
         numbers: Numbers::of(options),
         path: options.path.clone(),
         raw: vec![0; READ * element.bytes],
@@ -97,9 +100,25 @@ impl Element {
         known.then_some(Self { kind, bytes, big_endian: ty.endianness() == Endianness::Big })
     }
 
-    /// Whether the numbers are used as they lie there, in half the memory.
+    /// Whether it is of single precision.
     fn is_single(self) -> bool {
         matches!((self.kind, self.bytes), (TypeChar::Float, 4))
+    }
+
+    /// The first of these elements that is a whole number and is rounded as `f64`.
+    fn inexact(self, bytes: &[u8]) -> Option<usize> {
+        if self.bytes != 8 {
+            return None;
+        }
+        let big = self.big_endian;
+        let number =
+            |b: &[u8; 8]| if big { u64::from_be_bytes(*b) } else { u64::from_le_bytes(*b) };
+        let mut elements = bytes.as_chunks().0.iter().map(number);
+        match self.kind {
+            TypeChar::Int => elements.position(|v| v.cast_signed().unsigned_abs() > EXACT),
+            TypeChar::Uint => elements.position(|v| v > EXACT),
+            _ => None,
+        }
     }
 
     /// Adds the numbers behind whole elements of single precision.
@@ -159,16 +178,18 @@ impl NpyRows {
             })?;
             for part in raw.chunks(DECODED * self.element.bytes) {
                 let from = values.len();
+                let refused = |at: usize, rule: &str| DataError {
+                    file: self.path.clone(),
+                    column: Some(format!("column {}", (from + at) % self.d + 1)),
+                    rule: rule.into(),
+                    record: Some(self.records + ((from + at) / self.d) as u64 + 1),
+                };
+                if let Some(at) = self.element.inexact(part) {
+                    return Err(refused(at, INEXACT).into());
+                }
                 decode(self.element, part, &mut values);
-                check(self.numbers, &mut values[from..]).map_err(|(at, _)| {
-                    let at = from + at;
-                    DataError {
-                        file: self.path.clone(),
-                        column: Some(format!("column {}", at % self.d + 1)),
-                        rule: NOT_FINITE.into(),
-                        record: Some(self.records + (at / self.d) as u64 + 1),
-                    }
-                })?;
+                check(self.numbers, &mut values[from..])
+                    .map_err(|(at, _)| refused(at, NOT_FINITE))?;
             }
             left -= count;
         }
@@ -182,7 +203,9 @@ impl RowReader for NpyRows {
     }
 
     fn next(&mut self, used: Block) -> Result<Option<Block>> {
-        let n = (block_rows(self.d) as u64).min(self.left) as usize;
+        // As many bytes whatever the precision.
+        let rows = block_rows(self.d) << u32::from(self.single);
+        let n = (rows as u64).min(self.left) as usize;
         if n == 0 {
             return match self.bytes.fill_buf().map_err(|e| Error::io(&self.path, e))? {
                 [] => Ok(None),
@@ -190,7 +213,7 @@ impl RowReader for NpyRows {
             };
         }
         let count = n * self.d;
-        let values = if self.element.is_single() && self.numbers.divide == 1.0 {
+        let values = if self.single {
             let check =
                 |numbers: Numbers, all: &mut [f32]| numbers.refuse_others(all, |v| v as f32);
             Values::Single(self.read(count, used.into_single(), Element::decode_single, check)?)

@@ -253,6 +253,10 @@ pub(crate) struct Numbers {
 
 pub(crate) const NO_COLUMN: &str = "no column is left to use";
 pub(crate) const NOT_FINITE: &str = "a value is not finite (NaN or infinity)";
+/// Up to here every whole number is a `f64`.
+pub(crate) const EXACT: u64 = 1 << 53;
+pub(crate) const INEXACT: &str =
+    "whole numbers beyond 2^53 are not exact as float64: scale them first";
 pub(crate) const MISSING: &str =
     "a value is missing (an empty cell, null or NaN); `missing` zero makes missing values zero";
 

@@ -17,6 +17,10 @@ const HEADINGS: [&str; 14] = [
     "words", "customer", "basket",
 ];
 
+/// What is said of lines that end as no other reader's do.
+const RETURN: &str = "a line holds a carriage return that does not end it: lines end with a newline; where carriage returns alone end \
+                      them, make newlines of them (tr '\\r' '\\n')";
+
 /// Sets of words.
 pub(crate) struct SetLines {
     bytes: Bytes,
@@ -137,6 +141,10 @@ impl Sets for SetLines {
             self.lines += 1;
             let first = self.lines == 1;
             let text = self.line.trim_start_matches('\u{feff}').trim_end_matches(['\n', '\r']);
+            let record = self.sets + 1;
+            if text.contains('\r') {
+                return Err(refused(&self.path, RETURN, record));
+            }
             if first && self.header == Some(true) {
                 let columns = self.words(text).skip(self.skipped).count();
                 if columns > 1 {
@@ -147,7 +155,6 @@ impl Sets for SetLines {
                 }
                 continue;
             }
-            let record = self.sets + 1;
             self.misread(text, first).map_err(|rule| refused(&self.path, rule, record))?;
             let items = self.words(text).skip(self.skipped).filter(|w| !w.is_empty());
             let set = ItemSet::from_words(items).map_err(|_| refused(&self.path, EMPTY, record))?;

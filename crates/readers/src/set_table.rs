@@ -3,7 +3,7 @@
 use crate::columns::{Selection, few};
 use crate::csv::{Allowance, Rationed, delimiter, parser, usual_delimiter};
 use crate::error::{DataError, Error, Result};
-use crate::gaps::Gaps;
+use crate::gaps::{Gaps, Quotes};
 use crate::set_options::{EMPTY, LONGEST_SET, Named, Sets, SetsFile};
 use crate::source::Bytes;
 use csv::{ByteRecord, Reader};
@@ -41,6 +41,9 @@ pub(crate) fn columns(
 /// Refuses what could mean several things.
 fn check(file: &SetsFile) -> Result<()> {
     let refuse = |text: &str| Err(Error::options(text));
+    if file.separator.as_deref() == Some("") {
+        return refuse("`separator` is empty");
+    }
     if file.id_first {
         return refuse(
             "`id_first` has no effect: a table has columns; name the one of ids with `keep_id`",
@@ -188,6 +191,11 @@ pub(crate) fn open_csv(file: &SetsFile, bytes: Bytes) -> Result<Box<dyn Sets>> {
     if !read.map_err(|e| DataError::of(&file.path, e.to_string()))? {
         return Err(DataError::of(&file.path, "the file holds no set").into());
     }
+    let end = reader.position().byte() as usize;
+    // Before names are spoken of: a quote that is open holds items.
+    if let Some(rule) = Quotes::wrong(delimiter, &reader.get_ref().bytes[..end]) {
+        return Err(DataError::of(&file.path, format!("the first line: {rule}")).into());
+    }
     let text = |cell: &[u8]| {
         String::from_utf8_lossy(cell).trim_start_matches('\u{feff}').trim().to_owned()
     };
@@ -195,13 +203,11 @@ pub(crate) fn open_csv(file: &SetsFile, bytes: Bytes) -> Result<Box<dyn Sets>> {
     let headed = file.header != Some(false);
     let columns = columns(file, names.len(), headed.then_some(&names), file.header == Some(true))?;
     let fields = names.len();
-    let header = if headed { reader.position().byte() as usize } else { 0 };
+    let header = if headed { end } else { 0 };
     let mut before = reader.into_inner().bytes;
     let source = Cursor::new(before.split_off(header)).chain(source);
-    let source: Box<dyn Read + Send> = match fields {
-        1 => Box::new(Gaps::behind(&before, source)),
-        _ => Box::new(source),
-    };
+    let source: Box<dyn Read + Send> =
+        Box::new(Gaps::behind(&before, source, delimiter, fields == 1));
     let (file, reader) = (file.clone(), parser(delimiter, source));
     sets(&file.clone(), CsvCells { reader, allowance, file, columns, fields, record, rows: 0 })
 }

@@ -23,11 +23,22 @@ fn confidence() -> Probability {
     Probability::new(0.95).unwrap()
 }
 
-fn signs(rule: FlipRule, bit: f64, (d, bits): (usize, usize), seed: u64) -> PrivateSigns {
+fn signs(rule: FlipRule, bit: f64, shape: (usize, usize), seed: u64) -> PrivateSigns {
+    signs_within(1.0, rule, bit, shape, seed)
+}
+
+/// Signs for attributes that change by `beta`.
+fn signs_within(
+    beta: f64,
+    rule: FlipRule,
+    bit: f64,
+    (d, bits): (usize, usize),
+    seed: u64,
+) -> PrivateSigns {
     let (parts, seed) = ((bits / d).max(1), PublicSeed::new(seed));
     let sketch = SignSketch::repeated(Family::Gaussian, d, bits, parts, seed).unwrap();
     let budget = Budget::new(bit * bits as f64, 0.0).unwrap();
-    let adjacency = Adjacency::Attribute { beta: bound(1.0) };
+    let adjacency = Adjacency::Attribute { beta: bound(beta) };
     PrivateSigns::new(sketch, rule, adjacency, bound(16.0), budget).unwrap()
 }
 
@@ -52,8 +63,17 @@ fn asked(
     norms: RangeInclusive<f64>,
     seed: u64,
 ) -> SmoothCosine {
-    let signs = signs(rule, bit, shape, seed);
-    let rows = RowsView::f64(1, shape.0, &pair[0]).unwrap();
+    told(&signs(rule, bit, shape, seed), pair, norms, seed)
+}
+
+/// What a release of these signs tells of the pair.
+fn told(
+    signs: &PrivateSigns,
+    pair: &[Vec<f64>; 2],
+    norms: RangeInclusive<f64>,
+    seed: u64,
+) -> SmoothCosine {
+    let rows = RowsView::f64(1, pair[0].len(), &pair[0]).unwrap();
     let release = signs.release(rows, &mut NoiseRng::deterministic_not_private(seed)).unwrap();
     smooth_to_public_row(signs.sketch(), &pair[1], &release, 0, norms, confidence()).unwrap()
 }
@@ -88,6 +108,35 @@ fn cosines_are_covered_where_the_norm_is_known() {
         .collect();
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
     assert!(mean >= 0.93, "{mean}");
+}
+
+/// Of so many bits about a third of the distance between two angles of the search's grid is accepted, and none of the grid: the
+/// angle lies between its fourth and its fifth. A large budget of a bit has few levels, which is what takes time.
+#[test]
+fn many_bits_with_steps_far_below_the_norm_are_covered() {
+    let (bits, theta) = (8192, 0.35f64);
+    // With few attributes the model is off by more than so many bits leave open.
+    for (d, least, most_square) in [(64, 51, 2.0), (16, 45, 3.0)] {
+        let pair = pair(d, true, theta, 1.0);
+        let of = |seed| {
+            let signs = signs_within(0.001, FlipRule::OptimalSmooth, 8.0, (d, bits), seed);
+            told(&signs, &pair, 1.0..=1.0, seed)
+        };
+        let found: Vec<_> = (0..DRAWS).into_par_iter().map(of).collect();
+        for one in &found {
+            let width = one.interval.high - one.interval.low;
+            assert!((0.005..0.02).contains(&width), "{one:?}");
+            let error = one.cosine.standard_error;
+            assert!((0.1 * width..0.5 * width).contains(&error), "{one:?}");
+        }
+        let covered = found.iter().filter(|one| one.interval.contains(theta.cos())).count();
+        assert!(covered >= least, "{covered} at {d}");
+        let mean =
+            |f: &dyn Fn(&SmoothCosine) -> f64| found.iter().map(f).sum::<f64>() / DRAWS as f64;
+        let square = mean(&|one| (one.cosine.value - theta.cos()).powi(2));
+        let claimed = mean(&|one| one.cosine.standard_error.powi(2));
+        assert!((0.5..most_square).contains(&(square / claimed)), "{square} {claimed} at {d}");
+    }
 }
 
 #[test]

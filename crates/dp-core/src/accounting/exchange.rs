@@ -229,7 +229,8 @@ impl Foreign {
     /// way by which the change that its guarantee is about is another one before the map. Other programs know neither.
     ///
     /// # Errors
-    /// [`Error::CertificateRejected`], also as [`Certificate::require_secret_randomness`]; as [`Foreign::of`].
+    /// [`Error::CertificateRejected`], also as [`Certificate::require_secret_randomness`]; as [`Preprocessing::of_unit`] and
+    /// [`Foreign::of`].
     pub fn of_release(certificate: &Certificate) -> Result<Self> {
         certificate.require_secret_randomness()?;
         let guarantee = certificate.guarantee();

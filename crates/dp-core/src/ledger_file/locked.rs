@@ -230,18 +230,19 @@ impl Locked {
         let hidden = hidden(path, self.contents.charges[place].id());
         let identity = identity_of(file).unwrap_or(None);
         let named = hide(&hidden).and_then(|()| self.disk.sync_folder(folder_of(path)));
-        let done = named
+        let ready = named
             .map_err(in_file(path))
-            .and_then(|()| self.step("commit", place, identity, Stage::Committed(identity)))
-            .and_then(|()| match self.rename(&hidden, path, replaces) {
-                // It has its name, whatever was said: an answer of a file system of the network may be lost.
-                Err(_) if identity.is_some() && crate::disk::identity(path) == identity => {
-                    let _ = self.disk.remove(&hidden);
-                    Ok(())
-                }
-                done => done.map_err(in_file(path)),
-            });
-        if let Err(error) = done {
+            .and_then(|()| self.step("commit", place, identity, Stage::Committed(identity)));
+        let ready = ready.map(|()| self.rename(&hidden, path, replaces).map_err(in_file(path)));
+        if let Ok(Err(error)) = &ready
+            && identity.is_some()
+            && crate::disk::identity(&hidden) != identity
+        {
+            // It is not there any more, whatever was said: the answer of a file system of the network may be lost. Others may have
+            // read it by its name, and the next command finds out.
+            return Err(self.left_open(error));
+        }
+        if let Err(error) = ready.flatten() {
             return Err(match self.take_back(place, &hidden) {
                 Ok(()) => error,
                 Err(_) => self.left_open(&error),

@@ -1,6 +1,6 @@
 //! What a release file can hold.
 
-use crate::certificate::CertificateClass;
+use crate::certificate::{AnyCertificate, CertificateClass};
 use crate::error::{Error, Result};
 use crate::theorem::Theorem;
 
@@ -120,7 +120,7 @@ impl Kind {
 
     /// The theorems that a proven guarantee of it may rest on: others are not about what it holds, and what they leave open nothing here
     /// would check.
-    pub(super) fn theorems(self) -> &'static [Theorem] {
+    fn theorems(self) -> &'static [Theorem] {
         use Theorem as T;
         match self {
             Self::Sketch64 | Self::Sketch32 | Self::SketchCompact => &[
@@ -152,6 +152,18 @@ impl Kind {
             | Self::IndividualSigns
             | Self::PlainSigns
             | Self::PlainSignatures => &[],
+        }
+    }
+
+    /// Refuses a proven guarantee that rests on another.
+    pub(super) fn check_theorem(self, certificate: &AnyCertificate) -> Result<()> {
+        let AnyCertificate::Private(private) = certificate else { return Ok(()) };
+        match private.guarantee().provenance().theorem() {
+            Some(theorem) if !self.theorems().contains(&theorem) => {
+                let reason = format!("rests on {theorem}, which is not about {}", self.name());
+                Err(Error::file("certificate", reason))
+            }
+            _ => Ok(()),
         }
     }
 

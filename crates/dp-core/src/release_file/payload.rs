@@ -82,6 +82,7 @@ fn trailer<T: Payload, C: ClassOfCertificate>(
     let payload = release.payload();
     let certificate: AnyCertificate = release.certificate().clone().into();
     payload.check_statement(certificate.statement())?;
+    kind.check_theorem(&certificate)?;
     Ok(Trailer::new(
         payload.shape(),
         payload.fingerprint(),

@@ -405,13 +405,7 @@ pub(super) fn stated(kind: Kind, trailer: Written) -> Result<Summary> {
         let reason = format!("is {class}, and {} has one that is {promised}", kind.name());
         return Err(Error::file("certificate", reason));
     }
-    if let AnyCertificate::Private(private) = &certificate
-        && let Some(theorem) = private.guarantee().provenance().theorem()
-        && !kind.theorems().contains(&theorem)
-    {
-        let reason = format!("rests on {theorem}, which is not about {}", kind.name());
-        return Err(Error::file("certificate", reason));
-    }
+    kind.check_theorem(&certificate)?;
     let parameters = canonical(&parameters);
     Ok(Summary { kind, rows, columns, fingerprint, parameters, certificate, ids })
 }

@@ -363,6 +363,10 @@ fn schedule(public: &PublicParameters) -> Result<Schedule> {
 fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
     let (guarantee, public) = (certificate.guarantee(), &certificate.statement().public);
     let schedule = schedule(public)?;
+    let of_sums = guarantee.provenance().theorem().map(|t| t == Theorem::SlidingWindow);
+    if of_sums.is_some_and(|of_sums| of_sums == matches!(schedule, Schedule::Block { .. })) {
+        return rejected("its theorem is about another schedule");
+    }
     let clip = clip(certificate)?;
     let (_, change) = row_change(guarantee.adjacency(), "window")?;
     let longest = clip.certified_bound();

@@ -97,7 +97,7 @@ impl OutputRange {
 }
 
 /// Values of rows that stay in the second-level cache from their check to their projection.
-const CACHED: usize = 1 << 15;
+const CACHED: usize = 1 << 16;
 
 /// Whether a few rows are checked and projected together: else parts of P, which are generated anew in each call, cost more.
 pub(crate) fn few_together(parts: &[SharedProjection]) -> bool {

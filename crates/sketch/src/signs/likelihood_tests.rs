@@ -131,7 +131,7 @@ fn intervals_end_where_a_test_rejects() {
         let (low, high) = likelihood.tails(theta, norm);
         low.min(high) > ln_tail.exp()
     };
-    let (low, high) = likelihood.hull(1.5, ln_tail).expect("some angle");
+    let (low, high) = joined(&[likelihood.accepted(1.5, 1.0, ln_tail)]).expect("some angle");
     // The steps of the search are below 3e-5.
     for (edge, out) in [(low, -1e-4), (high, 1e-4)] {
         assert!(holds(edge - out, 1.5) && !holds(edge + out, 1.5), "{edge}");
@@ -146,5 +146,56 @@ fn intervals_end_where_a_test_rejects() {
     let (low, high) = likelihood.not_rejected(ln_tail);
     for (edge, out) in [(low, -1e-8), (high, 1e-8)] {
         assert!(holds(edge - out) && !holds(edge + out), "{edge}");
+    }
+}
+
+/// Of many bits the tests accept fewer angles than lie between two of the grid; here none of the grid is among them.
+#[test]
+fn an_interval_between_two_angles_of_the_grid_is_no_point() {
+    let ln_tail = (0.025f64).ln();
+    for after in [5.0, 10.0, 20.0, 26.0] {
+        let theta = (after + 0.5) * PI / 32.0;
+        let likelihood = drawn(8192, &[0.95], theta, 1.0);
+        let found = likelihood.smooth((1.0, 1.0), ln_tail);
+        let (low, high) = (found.interval.high.acos(), found.interval.low.acos());
+        assert!(after * PI / 32.0 < low && high < (after + 1.0) * PI / 32.0, "{low} {high}");
+        assert!(low < theta && theta < high, "{low} {theta} {high}");
+        for angle in [low - 1e-4, high + 1e-4] {
+            assert_ne!(likelihood.verdict(angle, 1.0, ln_tail), Verdict::Accepted, "{angle}");
+        }
+        // The error is that of the information, which says less than half of what is accepted.
+        let [information, ..] = likelihood.information(found.cosine.value.acos(), 1.0);
+        let expected = found.cosine.value.acos().sin() / information.sqrt();
+        assert!((found.cosine.standard_error / expected - 1.0).abs() < 1e-6, "{found:?}");
+    }
+}
+
+/// More bits agree, or fewer, than any angle lets expect.
+#[test]
+fn where_all_is_rejected_nothing_is_excluded() {
+    for sign in [1.0, -1.0] {
+        let bits =
+            (1..200).map(|i| Bit { vote: sign * 0.02 * f64::from(i), step: 0.3, spread: 1.0 });
+        let likelihood = Likelihood::new(bits.collect(), vec![0.2]);
+        let found = likelihood.smooth((0.5, 2.0), (0.025f64).ln());
+        assert_eq!((found.interval.low, found.interval.high), (-1.0, 1.0));
+        assert_eq!((found.cosine.standard_error, found.norm.standard_error), (1.0, 0.75));
+        assert!(found.cosine.value * sign > 0.9, "{found:?}");
+    }
+}
+
+/// Verdicts are those of the exact law, also where it is not computed.
+#[test]
+fn a_bound_on_a_tail_rejects_nothing_that_the_law_accepts() {
+    let likelihood = drawn(300, &JUMPS, 1.0, 1.5);
+    for ln_tail in [0.45f64, 0.025, 1e-3].map(f64::ln) {
+        let mut seen = [0; 3];
+        for i in 1..200 {
+            let theta = f64::from(i) * PI / 200.0;
+            let exact = Verdict::of(likelihood.tails(theta, 1.5), ln_tail.exp());
+            assert_eq!(likelihood.verdict(theta, 1.5, ln_tail), exact, "{theta}");
+            seen[exact as usize] += 1;
+        }
+        assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
     }
 }

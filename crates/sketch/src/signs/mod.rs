@@ -1,5 +1,6 @@
 //! Private sign sketches (Li & Li 2023, sections 4 and 6): mechanisms, releases, their files, estimators.
 
+mod accepted;
 mod bits;
 pub mod changes;
 mod codec;

@@ -1,5 +1,6 @@
 //! What a row that the analyst may read says of a published row's signs.
 
+use super::accepted::{Accepted, Verdict, joined};
 use super::codes::{SignCodes, SignSketch};
 use super::flip::{FlipRule, FlipTable};
 use super::mechanism::{LARGEST, attribute, steps};
@@ -57,7 +58,8 @@ pub fn cosine_to_public_row<C>(
 pub struct SmoothCosine {
     /// The cosine; its error is at most half the width of the interval.
     pub cosine: Estimate,
-    /// The cosines that, with some norm of the range, are not rejected.
+    /// The cosines between the least and the largest that, with some norm of the range, are not rejected. Where every norm rejects
+    /// every cosine it is all of them, and both errors are half the width of what is possible.
     pub interval: Interval,
     /// The norm of the published row; its error is at most half the width of the range.
     pub norm: Estimate,
@@ -67,11 +69,13 @@ pub struct SmoothCosine {
 /// the latter, by maximum likelihood.
 ///
 /// `norms` is what is known beforehand of the norm of the published row: `1.0..=1.0` for unit vectors, `0.0..=bound * sqrt(d)`
-/// where nothing is. The interval is that of exact tests of a weighted count of agreeing bits, for every norm of a grid of that range.
+/// where nothing is. The interval is that of exact tests of a weighted count of agreeing bits, for every norm of a grid of that range;
+/// where they reject every angle at every norm it is `[-1, 1]`.
 ///
 /// A model stands behind both: given the steps of the levels, which follow from the largest entry of every column of the projection,
 /// projected row and query are normal. Their mean and covariance are exact for every row; their law is not, and differs most where one
 /// attribute outweighs all others and d is small (`docs/proofs/sign-flips.md`, section 7; below 16 attributes nothing is stated).
+/// More bits narrow the interval, not that difference: of thousands of bits and few attributes intervals cover less than is stated.
 ///
 /// # Errors
 /// As [`cosine_to_public_row`], and [`Error::Undefined`] for flips that are not smooth, for d below 16, and for a release that does not state the
@@ -257,9 +261,13 @@ impl Likelihood {
     /// Estimates and interval where norms are in a range.
     fn smooth(&self, (low, high): (f64, f64), ln_tail: f64) -> SmoothCosine {
         let norms = self.norms(low, high);
-        let scored = norms.iter().map(|&norm| (norm, self.coarse(norm)));
-        let best = scored.max_by(|a, b| a.1.1.total_cmp(&b.1.1)).expect("a norm");
-        let (mut norm, mut theta) = (best.0, self.refined(best.1.0, best.0));
+        let likeliest = |&norm: &f64| {
+            let (theta, log) = self.coarse(norm);
+            (norm, self.refined(theta, norm), log)
+        };
+        let tried: Vec<_> = norms.iter().map(likeliest).collect();
+        let best = tried.iter().max_by(|a, b| a.2.total_cmp(&b.2)).expect("a norm");
+        let (mut norm, mut theta, _) = *best;
         let near = [norm / RATIO, norm * RATIO].map(|x| x.clamp(norms[0], high).ln());
         for _ in 0..if norms.len() == 1 { 0 } else { 4 } {
             norm = golden(near[0], near[1], |x| self.log(theta, x.exp())).exp();
@@ -272,15 +280,16 @@ impl Likelihood {
         let determinant = angle * scale - both * both;
         let known = norms.len() == 1 || scale <= 1e-12 || determinant <= 1e-9 * angle * scale;
         let variance = if known { angle.recip() } else { scale / determinant };
-        let ends: Vec<_> = norms.iter().filter_map(|&n| self.hull(n, ln_tail)).collect();
-        let ends = ends.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        // Where all is rejected, what is most likely.
-        let (first, last) = ends.unwrap_or((theta, theta));
+        let accepted = tried.iter().map(|one| self.accepted(one.0, one.1, ln_tail));
+        let ends = joined(&accepted.collect::<Vec<_>>());
+        // Where all is rejected, the model, the range of norms or an unlikely draw is to blame: nothing is excluded.
+        let (first, last) = ends.unwrap_or((0.0, PI));
         let interval = Interval { low: last.cos(), high: first.cos() };
         // Information is a curvature: where that is flat, half of what is not rejected says more.
         let capped = |value, error: f64, range: Interval| {
             let most = 0.5 * (range.high - range.low);
-            Estimate { value, standard_error: if error < most { error } else { most } }
+            let told = ends.is_some() && error < most;
+            Estimate { value, standard_error: if told { error } else { most } }
         };
         SmoothCosine {
             cosine: capped(theta.cos(), inside.sin() * variance.sqrt(), interval),
@@ -298,17 +307,21 @@ impl Likelihood {
         if low == high { vec![high] } else { (0..=count).map(at).collect() }
     }
 
-    /// Probabilities of a weighted count of agreeing bits of at most, and of at least, the one seen. The weights are whole, one to
-    /// four, and grow with |vote|, so that the law is a convolution.
-    fn tails(&self, theta: f64, norm: f64) -> (f64, f64) {
-        let weight = |vote: f64| 1 + (2.0 * vote.abs()).min(3.0) as usize;
+    /// The weight of every bit, with the probability that it agrees.
+    fn terms(&self, theta: f64, norm: f64) -> Vec<(usize, f64)> {
+        let p = |bit: &Bit| self.probability(bit, bit.vote.abs(), theta, norm);
+        self.bits.iter().map(|bit| (weight(bit.vote), p(bit))).collect()
+    }
+
+    /// The weighted count of the bits that agree.
+    fn seen(&self) -> usize {
         let agreed = self.bits.iter().filter(|bit| bit.vote > 0.0);
-        let seen: usize = agreed.map(|bit| weight(bit.vote)).sum();
-        let mut law = WeightedSum::default();
-        for bit in &self.bits {
-            law.add(weight(bit.vote), self.probability(bit, bit.vote.abs(), theta, norm));
-        }
-        law.tails(seen)
+        agreed.map(|bit| weight(bit.vote)).sum()
+    }
+
+    /// Probabilities of a weighted count of agreeing bits of at most, and of at least, the one seen.
+    fn tails(&self, theta: f64, norm: f64) -> (f64, f64) {
+        WeightedSum::of(&self.terms(theta, norm)).tails(self.seen())
     }
 
     /// The angles that two exact one-sided tests do not reject, where every bit agrees less often the larger the angle.
@@ -319,30 +332,28 @@ impl Likelihood {
         (PI * low, PI * high)
     }
 
-    /// The least and the largest angle that the tests do not reject at a norm; none where they reject all.
-    fn hull(&self, norm: f64, ln_tail: f64) -> Option<(f64, f64)> {
-        const STEPS: u32 = 32;
-        let tail = ln_tail.exp();
-        let at = |x: f64| PI * x.clamp(1e-6, 1.0 - 1e-6);
-        let holds = |x: f64| {
-            let (low, high) = self.tails(at(x), norm);
-            low > tail && high > tail
-        };
-        let grid = |i: u32| f64::from(i) / f64::from(STEPS);
-        let held: Vec<u32> = (0..=STEPS).filter(|&i| holds(grid(i))).collect();
-        let (&first, &last) = (held.first()?, held.last()?);
-        // Between one that holds and its neighbour that does not.
-        let edge = |inside: u32, outside: f64| {
-            let (mut a, mut b) = (grid(inside), outside);
-            for _ in 0..12 {
-                let middle = 0.5 * (a + b);
-                if holds(middle) { a = middle } else { b = middle }
-            }
-            at(b)
-        };
-        let low = if first == 0 { 0.0 } else { edge(first, grid(first - 1)) };
-        let high = if last == STEPS { PI } else { edge(last, grid(last + 1)) };
-        Some((low, high))
+    /// What the tests say of an angle at a norm.
+    fn verdict(&self, theta: f64, norm: f64, ln_tail: f64) -> Verdict {
+        let (terms, seen) = (self.terms(theta, norm), self.seen());
+        let expected: f64 = terms.iter().map(|&(weight, p)| weight as f64 * p).sum();
+        let squares: usize = terms.iter().map(|&(weight, _)| weight * weight).sum();
+        let over = seen as f64 - expected;
+        // Hoeffding's bound on the tail: where it rejects, the law need not be known.
+        if 2.0 * over * over >= -ln_tail * squares as f64 {
+            return if over < 0.0 { Verdict::TooFew } else { Verdict::TooMany };
+        }
+        Verdict::of(WeightedSum::of(&terms).tails(seen), ln_tail.exp())
+    }
+
+    /// The angles that the tests accept at a norm. About the likeliest one they are sought in steps of a third of a standard error, or
+    /// so, and farther than a normal count would be accepted.
+    fn accepted(&self, norm: f64, likeliest: f64, ln_tail: f64) -> Accepted {
+        const EACH_SIDE: i32 = 12;
+        let [information, ..] = self.information(likeliest.clamp(1e-3, PI - 1e-3), norm);
+        let reach = (1.0 + (-2.0 * ln_tail).sqrt()) / information.max(f64::MIN_POSITIVE).sqrt();
+        let near = |i: i32| likeliest + reach * f64::from(i) / f64::from(EACH_SIDE);
+        let verdict = |theta| self.verdict(theta, norm, ln_tail);
+        Accepted::search((-EACH_SIDE..=EACH_SIDE).map(near), verdict)
     }
 
     /// Fisher information of the angle, of both, and of the logarithm of the norm.
@@ -362,6 +373,11 @@ impl Likelihood {
         }
         sums
     }
+}
+
+/// Weights are whole, one to four, and grow with |vote|, so that the law of a weighted count is a convolution.
+fn weight(vote: f64) -> usize {
+    1 + (2.0 * vote.abs()).min(3.0) as usize
 }
 
 /// Neighbouring norms of the grid.

@@ -16,7 +16,14 @@ impl Default for WeightedSum {
 }
 
 impl WeightedSum {
-    pub(super) fn add(&mut self, weight: usize, p: f64) {
+    /// Of terms with their weights and probabilities.
+    pub(super) fn of(terms: &[(usize, f64)]) -> Self {
+        let mut law = Self::default();
+        terms.iter().for_each(|&(weight, p)| law.add(weight, p));
+        law
+    }
+
+    fn add(&mut self, weight: usize, p: f64) {
         let n = self.mass.len();
         self.moved.clear();
         self.moved.resize(n + weight, 0.0);

@@ -12,7 +12,7 @@ use crate::vectors::{AveragedProjection, PrivateProjection};
 use dp_core::certificate::{PublicParameters, Trust};
 use dp_core::{
     Adjacency, Certificate, EntryBound, Guarantee, NormBound, Profile, Provenance, PublicValue,
-    SeedOrigin,
+    SeedOrigin, Theorem,
 };
 
 /// Relative room for other versions of elementary functions.
@@ -273,6 +273,10 @@ pub(super) fn symbols(certificate: &Certificate, facts: &SymbolFacts) -> Result<
     let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
     if claim_alone(guarantee) {
         return Ok(PUBLISHED);
+    }
+    let of_bins = guarantee.provenance().theorem().map(|t| t == Theorem::OnePermutation);
+    if of_bins.is_some_and(|of_bins| of_bins != matches!(facts.coding, Coding::Bins)) {
+        return rejected("guarantee.provenance", "its theorem is about another coding");
     }
     let slots = facts.scheme.slots as u64;
     let touched = match (facts.coding, guarantee.adjacency().each()) {

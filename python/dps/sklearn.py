@@ -121,6 +121,8 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
     def _build(self) -> Mechanism:
         raise NotImplementedError
 
+    _settings: dict[str, Any]
+
     def _settings_now(self) -> dict[str, Any]:
         """What a release follows from, all of it public: the parameters but the ledger, and what `fit` found."""
         found = self.get_params(deep=False)
@@ -141,7 +143,7 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
         self.guarantee_ = self._mechanism.guarantee
         settings = self._settings_now()
         # With another seed, budget or family the same batch is another release.
-        if not hasattr(self, "_remembered") or self._settings != settings:
+        if not hasattr(self, "_remembered") or getattr(self, "_settings", None) != settings:
             self._remembered, self._settings = _Remembered(), settings
 
     def _check_unchanged(self) -> None:

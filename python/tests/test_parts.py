@@ -61,7 +61,7 @@ def test_a_release_is_not_made_where_it_would_be_removed(data, tmp_path):
     job = planned(data, tmp_path / "job")
     make(job, [1, 2, 3])
     for inside in [job._staging / "out.dps", job._staging / "x" / ".." / "out.dps"]:
-        with pytest.raises(dps.ParameterError, match="outside of the staging folder"):
+        with pytest.raises(dps.errors.ParameterError, match="outside of the staging folder"):
             job.commit(inside)
     assert job.commit(tmp_path / "out.dps").exists()
 

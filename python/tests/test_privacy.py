@@ -83,10 +83,10 @@ def test_releases_are_handed_on_as_ledgers_count_them(tmp_path, rows, command):
     command(*common, "--divide", 0.01, "--force")
     mapped = dps.Release.open(out, accept=["test-noise"]).guarantee
     for guarantee in [mapped, pickle.loads(pickle.dumps(mapped))]:
-        with pytest.raises(dps.CertificateError, match="were mapped"):
+        with pytest.raises(dps.errors.CertificateError, match="were mapped"):
             guarantee.to_exchange()
     command(*common, "--insecure-test-noise", 3, "--force")
-    with pytest.raises(dps.CertificateError, match="known number"):
+    with pytest.raises(dps.errors.CertificateError, match="known number"):
         dps.Release.open(out, accept=["test-noise"]).guarantee.to_exchange()
 
 

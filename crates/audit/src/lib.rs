@@ -26,7 +26,7 @@ mod twins;
 
 pub use report::{Summary, everything, run};
 pub use run::{Finding, Settings, TOTAL_ALARM, Verdict, audit};
-pub use subject::{Draw, Role, Side, Subject, gaussian_ratio, laplace_ratio};
+pub use subject::{Draw, Role, Side, Subject};
 pub use tester::Event;
 
 /// The snippets are tests, those that must not compile too.

@@ -282,7 +282,7 @@ impl Subject {
 
     /// One call gives this many independent observations.
     #[must_use]
-    pub fn batched(self, batch: usize) -> Self {
+    pub(crate) fn batched(self, batch: usize) -> Self {
         Self { batch, ..self }
     }
 
@@ -300,7 +300,7 @@ impl Subject {
 
     /// Test runs of each input in the quick form.
     #[must_use]
-    pub fn with_runs(self, runs: usize) -> Self {
+    pub(crate) fn with_runs(self, runs: usize) -> Self {
         Self { runs, ..self }
     }
 
@@ -422,7 +422,7 @@ pub(crate) fn budget_of(
 
 /// `ln N(z; b, sigma^2 I) - ln N(z; a, sigma^2 I)`.
 #[must_use]
-pub fn gaussian_ratio(z: &[f64], a: &[f64], b: &[f64], sigma: f64) -> f64 {
+pub(crate) fn gaussian_ratio(z: &[f64], a: &[f64], b: &[f64], sigma: f64) -> f64 {
     let sum: f64 =
         z.iter().zip(a).zip(b).map(|((z, a), b)| (z - a).powi(2) - (z - b).powi(2)).sum();
     sum / (2.0 * sigma * sigma)
@@ -430,7 +430,7 @@ pub fn gaussian_ratio(z: &[f64], a: &[f64], b: &[f64], sigma: f64) -> f64 {
 
 /// The same for Laplace noise of scale `scale`.
 #[must_use]
-pub fn laplace_ratio(z: &[f64], a: &[f64], b: &[f64], scale: f64) -> f64 {
+pub(crate) fn laplace_ratio(z: &[f64], a: &[f64], b: &[f64], scale: f64) -> f64 {
     z.iter().zip(a).zip(b).map(|((z, a), b)| (z - a).abs() - (z - b).abs()).sum::<f64>() / scale
 }
 

@@ -59,7 +59,7 @@ use std::path::Path;
 /// bound.
 ///
 /// # Errors
-/// As [`GaussianCovariance::of_certificate`].
+/// [`crate::Error::Core`] for the certificate of anything else.
 pub fn check(terms: &Terms) -> Result<()> {
     match terms.kind() {
         Kind::Covariance => GaussianCovariance::of_certificate(terms.certificate()).map(drop),

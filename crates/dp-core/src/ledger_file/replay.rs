@@ -68,7 +68,7 @@ impl Charge {
 
     /// Whether it was entered after it had happened: the ledger was not asked beforehand.
     #[must_use]
-    pub fn is_recorded(&self) -> bool {
+    pub(crate) fn is_recorded(&self) -> bool {
         self.recorded
     }
 

@@ -196,7 +196,7 @@ impl GaussianCovariance {
     ///
     /// # Errors
     /// [`Error::Core`] for the certificate of anything else than symmetric Gaussian noise on rows of a given bound.
-    pub fn of_certificate(certificate: &Certificate) -> Result<Self> {
+    pub(crate) fn of_certificate(certificate: &Certificate) -> Result<Self> {
         let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
         let dim = match statement.public.get("d") {
             Some(PublicValue::Integer(d)) if statement.mechanism == NAME => usize::try_from(*d),

@@ -101,7 +101,7 @@ impl LowRank {
     ///
     /// # Panics
     /// When the rows do not exist or `out` has another length.
-    pub fn expand_rows(&self, first: usize, count: usize, out: &mut [f64]) {
+    pub(crate) fn expand_rows(&self, first: usize, count: usize, out: &mut [f64]) {
         assert!(first + count <= self.m && out.len() == count * self.n, "rows inside the matrix");
         let left = self.left().subrows(first, count);
         let out = MatMut::from_row_major_slice_mut(out, count, self.n);

@@ -96,11 +96,14 @@ class Ledger:
 
     def check(self, guarantee: Guarantee) -> None:
         """Raises `BudgetExceededError` where it would not pay for one more release."""
-        _dps.ledger_check(self._payer(), guarantee._text)
+        _dps.ledger_check(self._payer(), guarantee._as_counted())
 
     def declare(self, guarantee: Guarantee, *, label: str, runs: int = 1) -> None:
-        """Enters runs of another program's mechanism, at the word of whoever declared it."""
-        _dps.ledger_declare(self._payer(), guarantee._text, whole("runs", runs), label)
+        """Enters runs of another program's mechanism, at the word of whoever declared it.
+
+        A release of this library goes in by `add` or `record`, which know how its rows were mapped.
+        """
+        _dps.ledger_declare(self._payer(), guarantee._as_counted(), whole("runs", runs), label)
 
     def add(self, release: Any, *, label: str) -> None:
         """Pays for a release that was made without a ledger and that nobody has seen yet."""

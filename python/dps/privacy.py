@@ -209,6 +209,12 @@ class Guarantee:
         """
         return _dps.to_exchange(self._text, self._certificate)
 
+    def _as_counted(self) -> str:
+        """Its text, for what counts guarantees and knows no release: refused where `to_exchange` is."""
+        if self._certificate is not None:
+            self.to_exchange()
+        return self._text
+
     @classmethod
     def from_opendp(
         cls,

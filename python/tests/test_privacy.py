@@ -85,6 +85,13 @@ def test_releases_are_handed_on_as_ledgers_count_them(tmp_path, rows, command):
     for guarantee in [mapped, pickle.loads(pickle.dumps(mapped))]:
         with pytest.raises(dps.errors.CertificateError, match="were mapped"):
             guarantee.to_exchange()
+    ledger = dps.Ledger.create(
+        tmp_path / "ledger", data="rows", adjacency=ONE, epsilon=1e4, delta=1e-3
+    )
+    for counts in [ledger.check, lambda guarantee: ledger.declare(guarantee, label="a file")]:
+        counts(plain)
+        with pytest.raises(dps.errors.CertificateError, match="were mapped"):
+            counts(mapped)
     command(*common, "--insecure-test-noise", 3, "--force")
     with pytest.raises(dps.errors.CertificateError, match="known number"):
         dps.Release.open(out, accept=["test-noise"]).guarantee.to_exchange()

@@ -157,10 +157,11 @@ impl Steps {
         if budget.delta == Delta::ZERO {
             return Budget::new(all, 0.0);
         }
-        // The sum of e^(i epsilon) over the steps: no less than its last term, which is no number where epsilon is large.
+        // The sum of e^(i epsilon) over the steps: no less than their number, nor than its last term, which is no number where epsilon
+        // is large.
         let last = (all - epsilon).exp();
         let sum = if last.is_finite() { all.exp_m1() / epsilon.exp_m1() } else { last };
-        Budget::new(all, budget.delta.get() * sum.max(last).max(1.0) * up)
+        Budget::new(all, budget.delta.get() * sum.max(last).max(size as f64) * up)
     }
 }
 

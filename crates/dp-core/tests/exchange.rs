@@ -209,8 +209,13 @@ fn claims_of_large_epsilon_are_not_counted_as_one_step() {
         let refused = ledger.spend_accepting_claim(&claim(epsilon), 1, "a claim");
         assert!(refused.is_err(), "{epsilon}: 1e-6 (1 + e^{epsilon}) is above one");
     }
-    let mut ledger = Ledger::new(beta(2.0));
-    ledger.spend_accepting_claim(&claim(2.0), 1, "a claim").unwrap();
+    // Two steps: delta (1 + e^epsilon), and twice delta where epsilon is next to nothing.
+    for (epsilon, expected) in [(2.0f64, 1e-6 * (1.0 + 2f64.exp())), (1e-99, 2e-6)] {
+        let mut ledger = Ledger::new(beta(2.0));
+        ledger.spend_accepting_claim(&claim(epsilon), 1, "a claim").unwrap();
+        let at = |share: f64| ledger.epsilon(delta(expected * share), Method::Basic);
+        assert!(at(1.0 - 1e-6).is_err() && at(1.0 + 1e-6).is_ok(), "{epsilon}");
+    }
 }
 
 #[test]

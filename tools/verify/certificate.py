@@ -81,6 +81,19 @@ def check_noise(n):
         need(2.0**-9 * stairs_deviation(n["epsilon"], n["width"], n["inner"]) >= 1 - 1e-9, "noise.grid is too coarse")
     elif "grid" in n and n["kind"] not in ("wishart", "jl-sketch"):
         need(2.0 ** n["grid"] <= 2.0**-9 * n.get("sigma", n.get("scale", 1.0)), "noise.grid is too coarse")
+    if n["kind"] == "unit-cap":
+        need(0 <= n["threshold"] <= 12 and normal_tail(n) <= n["inside"] < 1, "a cap outside of its range")
+
+
+def normal_tail(cap):
+    return erfc(mpf(cap["threshold"]) / sqrt(mpf(2))) / 2
+
+
+def check_width(a, laws):
+    """Sums of groups move by the whole steps of beta, at least."""
+    stairs = laws[-1]
+    need(stairs["kind"] == "staircase", "private-groups: the noise of the sums is not staircase")
+    need(stairs["width"] >= int(mpf(a["beta"]) * (1 - mpf(10) ** -12) / mpf(2) ** stairs["grid"]), "width of the staircase below beta")
 
 
 def check_profile(p, outer=()):
@@ -191,8 +204,7 @@ def check_pair(theorem, a, p, n, open_ends):
             least = mpf(n["epsilon"]) if law == "smooth-bit-flip" else 1 / mpf(n["scale"])
         at_least(p["epsilon"], least, "epsilon", 1e-12)
     elif kind == "pure-dp" and law == "unit-cap":
-        inside, tail = mpf(n["inside"]), erfc(mpf(n["threshold"]) / sqrt(mpf(2))) / 2
-        need(0 <= n["threshold"] <= 12 and tail <= inside < 1, "a cap outside of its range")
+        inside, tail = mpf(n["inside"]), normal_tail(n)
         one = ln(inside / (1 - inside)) + ln((1 - tail) / tail)
         at_least(p["epsilon"], parts(a)[1] * one, "epsilon", 1e-12)
     elif p.get("coordinate", p)["kind"] in ("randomized-response", "kary-response"):
@@ -267,9 +279,7 @@ def check_guarantee(c, open_ends):
         check_theorem(g["provenance"]["theorem"], a, p)
         need(g["provenance"]["theorem"] != "unit-vectors" or c["noise"]["kind"] == "unit-cap", "unit-vectors: the noise is not unit-cap")
         if g["provenance"]["theorem"] == "private-groups":
-            stairs = c["noise"]["laws"][-1]
-            need(stairs["kind"] == "staircase", "private-groups: the noise of the sums is not staircase")
-            need(stairs["width"] >= int(mpf(a["beta"]) * (1 - mpf(10) ** -12) / mpf(2) ** stairs["grid"]), "width of the staircase below beta")
+            check_width(a, c["noise"]["laws"])
         if g["provenance"]["theorem"] == "group-counts":
             need(c["noise"]["kind"] == "discrete-laplace", "group-counts: the noise is not discrete-laplace")
             at_least(p["epsilon"], a["alpha"] / mpf(c["noise"]["scale"]), "epsilon", 1e-12)

@@ -2,7 +2,7 @@
 
 import math
 
-from mpmath import mpf, sqrt
+from mpmath import asin, atan, mpf, pi, sqrt
 
 from text import canonical, digits_of_hash, fields, need, sha, tagged
 from theorems import PROJECTED, at_least, move, parts
@@ -13,7 +13,9 @@ FAMILIES = {
     "grouped": {"groups": "."}, "given": {"matrix": "."},
 }
 SPARSE = ("very-sparse", "sparse-jl", "hashed-copies", "oporp", "count-sketch")
-UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "grouped", "identity")
+ONE_EACH = ("oporp", "count-sketch", "grouped", "identity")
+UNIT_ROWS = ("rademacher", "srht", "sparse-jl", *ONE_EACH)
+OF_SKETCHES = ("gaussian", "laplace", "staircase", "chi-mixture-gaussian")
 
 
 def check_projection(spec, states):
@@ -62,22 +64,59 @@ def check_fresh(specs, c):
         need(digits_of_hash(specs[0]["seed"]) and "seed origin" in c["public"], "an average over a projection of no seed of 256 bits with an origin")
 
 
-def check_unit_rows(family, k, c):
-    """The least sensitivity of projections whose rows all have norm one, or are in the file."""
-    g = c["guarantee"]
+def touched(spec, drawn):
+    """How many numbers one attribute touches; of very-sparse, where that follows from the seed, `drawn`."""
+    family = spec["family"]
+    if family["kind"] in ONE_EACH:
+        return 1
+    return drawn if family["kind"] == "very-sparse" else family.get("nonzeros", family.get("copies", spec["k"]))
+
+
+def norms(spec):
+    """The largest l1 and l2 norm of a row and the spectral norm, from below: nothing, where they follow from a seed."""
+    family, k = spec["family"], spec["k"]
+    if family["kind"] == "given":
+        return stretches(family["matrix"])
+    if family["kind"] in UNIT_ROWS:
+        return sqrt(mpf(touched(spec, 1))), 1, 1
+    return 0, 0, 0
+
+
+def check_moved(spec, c):
+    """What a change moves a sketch by, at least, with the rounding to the grid of the noise."""
+    g, k = c["guarantee"], spec["k"]
+    p, (a, rows), entry = g["profile"], parts(g["adjacency"]), c["public"].get("largest entry")
+    need(a["kind"] in PROJECTED and p["kind"] in OF_SKETCHES, f"{p['kind']} under {a['kind']}: not of a projection")
+    need(type(entry) is float and entry > 0, "public: largest entry")
+    moved, step = touched(spec, 1) if a["kind"] == "attribute" else k, mpf(2) ** c["noise"]["grid"]
+    l1, l2, stretch = norms(spec)
+    if p["kind"] == "chi-mixture-gaussian":
+        need(rows == 1 and p["k"] == k, f"profile.k is not {k}, or a user with several rows")
+        at_least(mpf(p["later_mu"]) * mpf(p["sigma"]), sqrt(k * mpf(1 + 2**20)) * step, "later_mu sigma")
+    elif p["kind"] == "gaussian":
+        norm = l2 if a["kind"] == "attribute" else stretch
+        at_least(p["sensitivity"], sqrt(mpf(rows)) * (move(a) * norm + sqrt(mpf(moved)) * step), "sensitivity")
+    else:
+        stairs = p["kind"] == "staircase"
+        need(not stairs or (rows, a["kind"], touched(spec, k)) == (1, "attribute", 1), "staircase noise on numbers that move together")
+        at_least(p["sensitivity"], rows * (move(a) * l1 + moved * step), "sensitivity")
+
+
+def check_bits(specs, c):
+    """How many signs a change touches at least, or how likely it turns one of a fresh projection."""
+    g, public = c["guarantee"], c["public"]
     p, (a, rows) = g["profile"], parts(g["adjacency"])
-    if family["kind"] == "given" and a["kind"] in PROJECTED:
-        l1, l2, stretch = stretches(family["matrix"])
-        if p["kind"] == "gaussian":
-            at_least(p["sensitivity"], sqrt(mpf(rows)) * move(a) * (l2 if a["kind"] == "attribute" else stretch), "sensitivity")
-        elif p["kind"] in ("laplace", "staircase"):
-            at_least(p["sensitivity"], rows * move(a) * l1, "sensitivity")
-    if family["kind"] in UNIT_ROWS and a["kind"] in PROJECTED:
-        if p["kind"] == "gaussian":
-            at_least(p["sensitivity"], sqrt(mpf(rows)) * move(a), "sensitivity")
-        elif p["kind"] in ("laplace", "staircase") and a["kind"] == "attribute":
-            width = {"rademacher": k, "srht": k, "sparse-jl": family.get("nonzeros")}.get(family["kind"], 1)
-            at_least(p["sensitivity"], rows * move(a) * sqrt(mpf(width)), "sensitivity")
+    if p["kind"] == "randomized-response":
+        least = rows * sum(touched(spec, 1) for spec in specs)
+        need(a["kind"] == "attribute" and p["bits"] >= least, f"profile.bits is below {least}, or another adjacency than attribute")
+        return
+    need(p["kind"] == "binomial-mixture" and rows == 1 and a["kind"] in PROJECTED, f"{p['kind']} under {a['kind']}: not of signs")
+    norm, lifted = public.get("least norm"), public.get("lifted")
+    need(type(norm) is float and norm > 0 and type(lifted) is int, "public: least norm, or whether rows are lifted")
+    bits, half = sum(spec["k"] for spec in specs), move(a) / (2 * mpf(norm))
+    need(p["trials"] >= bits, f"profile.trials is below {bits}")
+    angle = atan(half) if lifted else asin(min(half, mpf(1)))
+    at_least(p["probability"], min(2 * angle / pi + mpf(10) ** -6, 1), "probability")
 
 
 def stretches(matrix):

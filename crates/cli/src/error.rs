@@ -159,6 +159,16 @@ impl Error {
         self
     }
 
+    /// The same error, where it is about one of these parameters with the option that gave it.
+    pub(crate) fn with_options(mut self, options: &[(&str, &'static str)]) -> Self {
+        if let Self::Core(dp_core::Error::InvalidParameter { name, .. }) = &mut self
+            && let Some((_, option)) = options.iter().find(|(parameter, _)| *parameter == *name)
+        {
+            *name = *option;
+        }
+        self
+    }
+
     /// The same error about a file, where it names none.
     pub(crate) fn in_file(mut self, path: &Path) -> Self {
         if let Self::Data(DataError { file, .. }) = &mut self
@@ -235,14 +245,16 @@ pub(crate) fn probability(option: &str, value: f64) -> Result<dp_core::Probabili
         _ => 0.5,
     };
     Err(Error::usage(format!(
-        "{option} {value} is not allowed: it takes a number in (0, 1), as {example}"
+        "{option} {value:?} is not allowed: it takes a number in (0, 1), as {example}"
     )))
 }
 
 /// A positive number, by the name of its option.
 pub(crate) fn positive<B: TryFrom<f64>>(option: &str, value: f64) -> Result<B> {
     B::try_from(value).map_err(|_| {
-        Error::usage(format!("{option} {value} is not allowed: it takes a positive, finite number"))
+        Error::usage(format!(
+            "{option} {value:?} is not allowed: it takes a positive, finite number"
+        ))
     })
 }
 

@@ -1,4 +1,24 @@
-//! Texts of the readers in the words of this command line.
+//! How flags are read, and texts of the readers in their words.
+
+use clap::{Command, Parser};
+use std::ffi::OsString;
+
+/// Reads the arguments. A number may be negative everywhere: the option that takes it says what it takes.
+pub(crate) fn parsed<P: Parser>(
+    words: impl IntoIterator<Item = OsString>,
+) -> Result<P, clap::Error> {
+    let mut parser = negative(P::command());
+    let mut found = parser.try_get_matches_from_mut(words)?;
+    P::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut parser))
+}
+
+fn negative(command: Command) -> Command {
+    let of = |arg: clap::Arg| {
+        let takes = arg.get_action().takes_values();
+        arg.allow_negative_numbers(takes)
+    };
+    command.mut_args(of).mut_subcommands(negative)
+}
 
 /// A text of the readers in the words of this command line: options between backticks become flags.
 pub(crate) fn with_flags(text: &str) -> String {

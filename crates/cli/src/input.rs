@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, no_effect};
 use crate::preprocess;
+use crate::same_file::once;
 use clap::{Args, ValueEnum};
 use dp_core::certificate::preprocessing::ColumnMap;
 use dp_core::release_file::RowIds;
@@ -10,7 +11,6 @@ use readers::{
     SetFormat, SetReader, SetsFile, Users, is_stream, open_all,
 };
 use sketch::sets::ItemSet;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -278,34 +278,6 @@ impl InputOptions {
     pub(crate) fn entered(&self) -> Option<&[String]> {
         self.entered.get().map(Vec::as_slice)
     }
-}
-
-/// Refuses a file that is named twice, by whatever names: each of its rows would be two, and less would be hidden of it than is
-/// promised.
-fn once(first: &Path, more: &[PathBuf]) -> Result<()> {
-    let mut seen = HashSet::new();
-    for path in [first].into_iter().chain(more.iter().map(PathBuf::as_path)) {
-        // What is not there is said where it is opened.
-        if identity(path).is_some_and(|file| !seen.insert(file)) {
-            let name = path.display();
-            return Err(Error::usage(format!(
-                "{name} is named twice: each of its rows would enter twice; name it once"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Which file it is, links or not.
-#[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    path.metadata().ok().map(|of| (of.dev(), of.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok()
 }
 
 /// Refuses two rows of one name.

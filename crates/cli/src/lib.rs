@@ -32,6 +32,7 @@ mod interrupt;
 mod output;
 mod page;
 mod preprocess;
+mod same_file;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;
@@ -60,10 +61,10 @@ pub fn main() -> ExitCode {
         output::complain(&format!("the process cannot be protected: {error}"));
         return ExitCode::from(3);
     }
-    let arguments = match Arguments::try_parse() {
+    let arguments = match flags::parsed::<Arguments>(std::env::args_os()) {
         Ok(arguments) => arguments,
         // Help and version are no errors.
-        Err(error) if error.use_stderr() && std::env::args().any(|a| a == "--json") => {
+        Err(error) if error.use_stderr() && std::env::args_os().any(|a| a == "--json") => {
             let text = error.render().to_string();
             let text = text.trim().trim_start_matches("error: ");
             output::print(&Record::new().text("error", text).render(Format::Json));

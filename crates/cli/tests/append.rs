@@ -188,9 +188,8 @@ fn every_kind_of_rows_is_appended_to_and_asked_as_one() {
             let apart = merged(top("a.dps", 0), top("b.dps", 40), 4, false);
             assert!(equal(&found, &apart), "{said}: {found:?} {apart:?}");
         }
-        // Unit vectors, occupancy bits, sums of groups and signs with flips of many probabilities only rank.
-        let only_rank = kind == "units"
-            || options.contains("occupancy")
+        // Occupancy bits, sums of groups and signs with flips of many probabilities only rank.
+        let only_rank = options.contains("occupancy")
             || options.contains("--grid")
             || kind == "signs" && !options.contains("--flips response");
         if !only_rank {
@@ -335,6 +334,7 @@ fn nothing_is_spent_on_what_is_not_appended() {
         ("-k 5", "cannot be used multiple times"),
         ("--seed 3", "--seed has no effect"),
         ("--family gaussian", "--family has no effect"),
+        ("--public asked.csv", "--public has no effect"),
         ("--calibration averaged", "--calibration averaged"),
         ("--grid 2x4/2", "cannot be used with"),
         ("--columns a0,a1", "the new rows have 2 columns"),

@@ -67,6 +67,15 @@ fn mistakes_are_named() {
         ("calibrate gaussian --epsilon 1 --delta 1", "delta = 1"),
         ("calibrate gaussian --epsilon 1 --delta 0", "delta"),
         ("calibrate gaussian --epsilon 1 --delta 1e-6 --sensitivity nan", "sensitivity"),
+        // Sums over bits take time with the root of their number: no certificate has more.
+        (
+            "calibrate randomized-response --bits 18446744073709551615 --epsilon 1 --delta 1e-6",
+            "--bits",
+        ),
+        (
+            "calibrate kary-response --alphabet 4 --responses 18446744073709551615 --epsilon 1 --delta 0",
+            "--responses",
+        ),
         ("calibrate wishart --dim 10 --dof 9 --epsilon 1 --delta 1e-6", "dof = 9"),
         ("calibrate gaussian --rule nobody --epsilon 1 --delta 1e-6", "dwork-roth-classic"),
         ("calibrate laplace --rule sheffet-jl --epsilon 1 --delta 1e-6", "sheffet-jl"),

@@ -163,6 +163,21 @@ fn covariances_take_the_plans_noise() {
     }
 }
 
+/// The plan is not asked for: bounds that it has no answer for are released all the same.
+#[test]
+fn what_a_plan_cannot_do_refuses_no_covariance() {
+    let room = Room::new();
+    room.write("rows.csv", rows(60, 3));
+    let row = format!("--adjacency add-remove-row --norm-bound 1e-100 --clip {SPENDS}");
+    room.refuses(
+        &format!("plan covariance --rows 60 --features 3 {}", row.replace("--clip", "")),
+        2,
+        &["bound"],
+    );
+    room.json(&format!("release covariance rows.csv --out x.dps {row}"));
+    room.json("verify x.dps");
+}
+
 /// A new stream takes the schedule that the plan puts first, a stream goes on as it began, and a schedule that is named and far
 /// worse is said before anything is spent.
 #[test]

@@ -91,3 +91,34 @@ fn people_read_sentences() {
         assert!(said.contains(words), "{words}: {said}");
     }
 }
+
+/// That some test reaches the bounds is said where one pair of inputs is known to move all that the profile says, and of one change.
+#[test]
+fn bounds_are_said_to_be_reached_where_they_are() {
+    let room = Room::new();
+    room.write("rows.csv", "a,b\n0.1,0.2\n0.3,0.4\n0.5,0.1\n");
+    let pair = "--epsilon 1 --delta 1e-6";
+    let row = "--adjacency replace-row --norm-bound 1";
+    let cases = [
+        (format!("sketch -k 2 --seed 3 --adjacency attribute --beta 1 --bound 1 {pair}"), true),
+        (
+            format!(
+                "sketch -k 2 --seed 3 --noise gaussian --adjacency attribute --beta 1 --bound 1 {pair}"
+            ),
+            true,
+        ),
+        (
+            format!("covariance --noise gaussian --adjacency add-remove-row --norm-bound 1 {pair}"),
+            true,
+        ),
+        // A row of one dimension that is replaced moves its square by less than two rows at right angles.
+        (format!("covariance --noise gaussian {row} {pair}"), false),
+        (format!("regression --target b --label-bound 1 {row} {pair}"), false),
+        (format!("signs -k 2 --adjacency attribute --beta 1 --bound 1 {pair}"), false),
+    ];
+    for (i, (kind, reached)) in cases.into_iter().enumerate() {
+        room.json(&format!("release {kind} rows.csv --out {i}.dps"));
+        let said = room.json(&format!("explain {i}.dps"))["bounds"].as_str().unwrap().to_owned();
+        assert_eq!(said == "reached by some test", reached, "{kind}: {said}");
+    }
+}

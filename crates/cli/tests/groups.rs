@@ -58,3 +58,47 @@ fn groups_are_planned_among_public_rows() {
     room.write("narrow.csv", "a,b\n0.1,0.2\n0.3,0.1\n0.2,0.2\n");
     room.refuses("search x.dps --row 0 --public narrow.csv", 1, &["attributes of the moments"]);
 }
+
+/// What follows from a public file is published and paid by nobody: none is a file that is released, first or later, by another
+/// name or through standard input.
+#[cfg(unix)]
+#[test]
+fn what_is_released_is_not_public() {
+    use crate::support::{csv, numbers, text};
+    let room = room();
+    std::fs::hard_link(room.path("users.csv"), room.path("hard.csv")).expect("linked");
+    std::os::unix::fs::symlink("users.csv", room.path("soft.csv")).expect("linked");
+    room.write("square.csv", csv(&numbers(4, 4), 4));
+    room.write("one.csv", "1\n");
+    room.write("known.txt", "a b\nc d\n");
+    room.write("sets.txt", "a b c\nb c d\n");
+    std::fs::hard_link(room.path("sets.txt"), room.path("hard.txt")).expect("linked");
+    let any = "-k 2 --adjacency any-input --epsilon 12 --delta 0";
+    let value = "--bound 1 --adjacency attribute --beta 1 --epsilon 4 --delta 0";
+    let items = "--adjacency set-items --alpha 1 --min-size 2 --epsilon 4 --delta 0";
+    for run in [
+        format!("units users.csv --id id --public users.csv {any}"),
+        format!("units users.csv --id id --public hard.csv {any}"),
+        format!("units users.csv --id id --public soft.csv {any}"),
+        format!("units public.csv users.csv --id id --public users.csv {any}"),
+        format!("units public.csv hard.csv --id id --public ./users.csv {any}"),
+        format!("sketch public.csv users.csv --id id --public users.csv -k 2 {value}"),
+        format!("signs public.csv users.csv --id id --public hard.csv -k 2 {value}"),
+        format!("sketch square.csv --matrix square.csv {value}"),
+        format!("sketch one.csv --no-header --groups-from one.csv {value}"),
+        format!("counts sets.txt --public hard.txt {items}"),
+        format!("counts known.txt sets.txt --public sets.txt {items}"),
+        format!("counts known.txt sets.txt --groups hard.txt {items}"),
+    ] {
+        let words = &["names a file that is released", "may be known"];
+        room.refuses(&format!("release {run} --out refused.dps"), 2, words);
+    }
+    let piped =
+        format!("release units - --format csv --id id --public users.csv {any} --out refused.dps");
+    let mut command = room.command(&piped);
+    command.stdin(std::fs::File::open(room.path("users.csv")).expect("opened"));
+    let said = text(&command.output().expect("runs"));
+    assert!(said.contains("names a file that is released"), "{said}");
+    assert!(!room.path("refused.dps").exists());
+    room.json(&format!("release units users.csv --id id --public public.csv {any} --out x.dps"));
+}

@@ -278,6 +278,27 @@ fn ids_of_rows_that_are_left_out_are_left_out() {
 }
 
 #[test]
+fn ids_that_hold_commas_are_asked_for() {
+    let room = Room::new();
+    room.write("t.csv", "who,a,b\n\"x,1\",0.1,0.2\ny,0.3,0.4\nz,0.5,0.6\n");
+    room.json(&format!(
+        "release sketch t.csv --keep-id who --out t.dps {}",
+        SKETCH.replace("-k 4", "-k 2")
+    ));
+    for (asked, expected) in
+        [("--row x,1", vec![0]), ("--row y,z", vec![1, 2]), ("--row x,1 --row z,y", vec![0, 2, 1])]
+    {
+        let found = room.json(&format!("search t.dps {asked} --top 1"));
+        let hits = found["hits"].as_array().expect("hits").iter();
+        let queries: Vec<u64> = hits.filter_map(|hit| hit["query"].as_u64()).collect();
+        assert_eq!(queries, expected, "{asked}");
+    }
+    for asked in ["x,2", "y,x,1"] {
+        room.refuses(&format!("search t.dps --row {asked}"), 2, &["--row \"x\"", "as in x,1"]);
+    }
+}
+
+#[test]
 fn rows_whose_presence_is_protected_are_never_named() {
     let room = room();
     for (command, presence) in [

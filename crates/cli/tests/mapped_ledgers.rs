@@ -147,3 +147,68 @@ fn every_way_into_a_ledger_counts_the_map() {
     room.json("ledger record small y.dps");
     assert!(spent(&room, "small") >= 100.0 * (1.0 - 1e-8));
 }
+
+/// A ledger about whole rows as they are in the file: a release about shifts of mapped rows, or about rows that become zero behind
+/// the map, pays for what such a row moves there.
+#[test]
+fn ledgers_of_whole_rows_count_the_map() {
+    let room = room();
+    room.write("rr.csv", "a,b,c\n0.9,0,0\n-0.9,0,0\n");
+    room.write("large.toml", "[default]\nscale = 1000\n");
+    room.write("shift.toml", "[default]\nshift = -1\n");
+    let unit = |name: &str, adjacency: &str, epsilon: f64| {
+        let made = format!("--adjacency {adjacency} --norm-bound 1");
+        room.json(&format!("ledger init {name} --data d --epsilon {epsilon} --delta 1e-6 {made}"));
+    };
+    let shifts = "release sketch rr.csv --family identity -k 3 --noise gaussian --adjacency row-shift --bound 1000 --epsilon 1 --delta 1e-6";
+    for (adjacency, shift) in [("replace-row", 2), ("zero-row", 1)] {
+        unit(adjacency, adjacency, 1.0);
+        let made = format!("{shifts} --shift {shift}");
+        for map in ["--preprocess large.toml", "--divide 0.001", "--divide 0.5"] {
+            room.refuses(&format!("{made} {map} --ledger {adjacency} --out no.dps"), 1, &["limit"]);
+        }
+        room.json(&format!("{made} {} --out mapped{shift}.dps", "--preprocess large.toml"));
+        room.refuses(&format!("ledger spend {adjacency} mapped{shift}.dps"), 1, &["limit"]);
+        assert_eq!(spent(&room, adjacency), 0.0);
+        // As they stand, and mapped to smaller ones, each costs what it says.
+        room.json(&format!("{made} --divide 2 --ledger {adjacency} --out small{shift}.dps"));
+        assert!((spent(&room, adjacency) - 1.0).abs() < 1e-9);
+    }
+    // Zero behind the map is another row before it.
+    let zeroed = "--adjacency zero-row --norm-bound 3 --epsilon 1 --delta 1e-6";
+    unit("zero", "zero-row", 1.1);
+    let window = "window rr.csv --window 2 --block 1 --out w --journal w.journal --noise gaussian";
+    for made in
+        [format!("release covariance rr.csv {zeroed} --out no.dps"), format!("{window} {zeroed}")]
+    {
+        room.refuses(&format!("{made} --preprocess shift.toml --ledger zero"), 1, &["limit"]);
+    }
+    room.json(&format!(
+        "release covariance rr.csv {zeroed} --divide 0.5 --ledger zero --out z.dps"
+    ));
+    assert!((spent(&room, "zero") - 1.0).abs() < 1e-9);
+}
+
+/// What a reader demands of neighbours is about rows as they are in the file.
+#[test]
+fn demands_are_about_rows_before_the_map() {
+    let room = room();
+    room.write("shift.toml", "[default]\nshift = -1\n");
+    let pair = "--epsilon 1 --delta 1e-6";
+    let attribute = format!("--adjacency attribute --beta 1 --bound 1000 {pair}");
+    room.json(&format!(
+        "release sketch rows.csv -k 2 {attribute} --divide 0.0009765625 --out a.dps"
+    ));
+    room.refuses("verify a.dps --require beta>=1", 1, &["beta>=1", "mapped"]);
+    room.refuses("verify a.dps --require adjacency=attribute,beta>=0.002", 1, &["beta>=0.002"]);
+    room.json("verify a.dps --require adjacency=attribute,beta>=0.0009765625,epsilon<=1");
+    let shifts = format!("--adjacency row-shift --shift 1 --bound 1000 {pair}");
+    room.json(&format!("release sketch rows.csv -k 2 {shifts} --divide 0.015625 --out s.dps"));
+    room.refuses("verify s.dps --require l2>=1", 1, &["l2>=1", "mapped"]);
+    room.json("verify s.dps --require l2>=0.015625");
+    let zeroed = format!("--adjacency zero-row --norm-bound 3 {pair}");
+    room.json(&format!("release covariance rows.csv {zeroed} --preprocess shift.toml --out z.dps"));
+    room.refuses("verify z.dps --require adjacency=zero-row", 1, &["zero-row", "mapped"]);
+    room.json(&format!("release covariance rows.csv {zeroed} --divide 0.5 --out y.dps"));
+    room.json("verify y.dps --require adjacency=zero-row,bound>=3");
+}

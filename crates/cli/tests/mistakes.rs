@@ -124,7 +124,16 @@ fn units_and_files_are_watched() {
     let run = room.run(&format!("{common} --out b.dps --epsilon 1 --delta 0.01"));
     assert!(text(&run).contains("far below"), "{}", text(&run));
     room.refuses(&format!("{common} --out refused.dps --epsilon 1 --delta 1e6"), 2, &["1e-6"]);
-    room.refuses(&format!("{common} --out refused.dps --epsilon -1 --delta 1e-6"), 2, &[]);
+    for (numbers, words) in [
+        ("--epsilon -1 --delta 1e-6", "epsilon = -1"),
+        ("--epsilon 1 --delta -0.5", "delta = -0.5"),
+        ("--epsilon 1 --delta 1e-6 --seed -4", "--seed"),
+    ] {
+        room.refuses(&format!("{common} --out refused.dps {numbers}"), 2, &[words]);
+    }
+    let bound = common.replace("--bound 1", "--bound=-1e-170");
+    let words = &["--bound -1e-170 is not allowed"];
+    room.refuses(&format!("{bound} --out refused.dps --epsilon 1 --delta 1e-6"), 2, words);
     room.refuses(
         &format!("{common} --out refused.dps --noise gaussian --epsilon 1 --delta 0"),
         2,
@@ -139,6 +148,15 @@ fn units_and_files_are_watched() {
     let before = room.read("a.dps");
     let dry = room.json(&format!("{common} --out a.dps --dry-run --epsilon 1 --delta 1e-6"));
     assert!(dry["dry_run"].as_str().expect("text").contains("nothing"));
+    assert!(dry["warnings"][0].as_str().expect("text").contains("a.dps exists; --force"), "{dry}");
+    let forced =
+        room.json(&format!("{common} --out a.dps --force --dry-run --epsilon 1 --delta 1e-6"));
+    assert!(forced.get("warnings").is_none(), "{forced}");
+    room.refuses(
+        &format!("{common} --out users.csv --dry-run --epsilon 1 --delta 1e-6"),
+        2,
+        &["users.csv exists and is not a release"],
+    );
     assert_eq!(room.read("a.dps"), before);
     room.write("notes.txt", "hello");
     room.refuses("verify notes.txt", 1, &[]);
@@ -200,6 +218,57 @@ fn options_without_effect_are_refused() {
         let run =
             format!("release sketch x.svm --features 2 --out refused.dps -k 1 {PRIVACY} {option}");
         room.refuses(&run, 2, &["has no effect", "svmlight files", &option[..4]]);
+    }
+}
+
+/// Where a parameter has another name than the option that gives it, the option is named.
+#[test]
+fn options_of_parameters_are_named() {
+    let room = room();
+    room.write("sets.txt", "a b c\nb c d\n");
+    let items = "--adjacency set-items --alpha 1 --min-size 2 --epsilon 1";
+    let any = "--adjacency any-input --epsilon 1 --delta 0";
+    let row = "--norm-bound 4 --epsilon 1 --delta 1e-6";
+    for (run, words) in [
+        (format!("minhash sets.txt {items} --delta 0 -k 0"), "-k = 0"),
+        (format!("minhash sets.txt {items} --delta 0 --symbols 0"), "--symbols = 0"),
+        (
+            format!("minhash sets.txt {items} --delta 1e-6 --mechanism mixture --symbols 0"),
+            "--symbols = 0",
+        ),
+        (
+            format!("minhash sets.txt {any} --mechanism buckets -k 0 --symbols 2"),
+            "-k times --concatenation = 0",
+        ),
+        (
+            format!(
+                "covariance users.csv --adjacency add-remove-row {row} --noise jl --sketch-rows 0"
+            ),
+            "--sketch-rows = 0",
+        ),
+        (format!("units users.csv {any} -k 4 --user a0 --rows-a-user 0"), "1..=1048576"),
+    ] {
+        room.refuses(&format!("release {run} --out refused.dps"), 2, &[words]);
+    }
+    room.refuses(
+        &format!(
+            "window users.csv --out w --journal j --window 16 --block 4 --noise jl --sketch-rows 0 --adjacency zero-row {row}"
+        ),
+        2,
+        &["--sketch-rows = 0"],
+    );
+    // A file that is no certificate is named.
+    for command in ["explain users.csv", "ledger show --more users.csv l.json"] {
+        room.json("ledger init l.json --data x --epsilon 1 --delta 0 --adjacency any-input");
+        room.refuses(command, 1, &["users.csv: certificate rejected"]);
+        std::fs::remove_file(room.path("l.json")).expect("removed");
+    }
+    // A rule that states epsilon at some delta takes nothing where there is none.
+    for rule in ["gdp", "zcdp", "renyi"] {
+        let run =
+            format!("ledger init l.json --data x --epsilon 1 --rule {rule} --adjacency any-input");
+        room.refuses(&format!("{run} --delta 0"), 2, &[rule, "--delta 0", "1e-6"]);
+        assert!(!room.path("l.json").exists());
     }
 }
 

@@ -40,6 +40,8 @@ fn kinds() -> Vec<String> {
         format!("counts {sets} --delta 0 --groups groups.txt"),
         format!("covariance rows.csv {ROW} --clip"),
         format!("covariance rows.csv {ROW} --clip --means --keep-names"),
+        "bounded rows.csv --low -1 --high 1 --adjacency attribute --beta 2 --epsilon 4 --delta 0"
+            .into(),
     ]
 }
 
@@ -333,7 +335,10 @@ fn what_cannot_be_made_in_parts_is_refused_before_anything_is_spent() {
             format!("covariance rows.csv {ROW} --clip --noise jl --sketch-rows 40"),
             "not made in parts",
         ),
-        (format!("covariance rows.csv {ROW} --clip --within 0.9"), "not made in parts"),
+        (
+            format!("covariance rows.csv {ROW} --clip --within 0.9"),
+            "bounded, signs, minhash, counts",
+        ),
         (format!("sketch rows.csv -k 3 {ATTRIBUTE} --delta 1e-6"), "--seed is required"),
         (kinds()[0].clone() + " --dry-run", "leave"),
         (kinds()[0].clone() + " --insecure-test-noise 1", "leave"),
@@ -352,6 +357,29 @@ fn what_cannot_be_made_in_parts_is_refused_before_anything_is_spent() {
     assert!(!room.run(&again).status.success() && !room.path("refused.dps").exists());
     let again = format!("release {} --plan-parts --key n.key --out m.json", kinds()[0]);
     assert!(!room.run(&again).status.success() && !room.path("n.key").exists());
+}
+
+/// However the two are spelled; nothing is spent, and nothing is left of what was refused.
+#[test]
+fn key_and_manifest_are_two_files() {
+    let room = room();
+    room.json(
+        "ledger init l.json --data rows --epsilon 2.5 --delta 1e-5 --adjacency attribute --beta 1",
+    );
+    std::fs::create_dir(room.path("d")).expect("made");
+    std::os::unix::fs::symlink("d", room.path("also-d")).expect("linked");
+    let kind = &kinds()[0];
+    room.json(&format!("release {kind} --out r.dps"));
+    let release = room.read("r.dps");
+    for (key, out) in
+        [("both", "both"), ("both", "./both"), ("d/both", "also-d/both"), ("key", "r.dps --force")]
+    {
+        let run = format!("release {kind} --plan-parts --key {key} --out {out} --ledger l.json");
+        room.refuses(&run, 2, &["a new file for the manifest, beside --key"]);
+        assert!(!room.path(key).exists(), "{out}");
+    }
+    assert_eq!(room.read("r.dps"), release);
+    assert_eq!(room.json("ledger show l.json")["releases"], 0);
 }
 
 #[test]

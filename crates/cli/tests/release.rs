@@ -189,8 +189,8 @@ fn every_family_and_noise_is_released() {
     room.write("narrow.csv", csv(&numbers(20, 5), 5));
     room.write("wide.csv", csv(&[2.0; 24], 2));
     for (given, what) in [
-        ("--public users.csv -k 2", "set rows aside"),
-        ("--public ./users.csv -k 2", "set rows aside"),
+        ("--public users.csv -k 2", "aside that may be known"),
+        ("--public ./users.csv -k 2", "aside that may be known"),
         ("--public narrow.csv -k 2", "as the matrix says"),
         ("--public nowhere.csv -k 2", "nowhere.csv"),
         ("--public public.csv", "-k"),

@@ -53,6 +53,56 @@ fn releases_in_which_nothing_can_be_found_say_so() {
     room.refuses("plan search --rows 50 --features 9 --epsilon 65", 2, &["epsilon"]);
 }
 
+/// Of directions the cosine is told, of rows with lengths products and distances, with intervals that hold.
+#[test]
+fn unit_vectors_tell_cosines_and_with_lengths_distances() {
+    let room = room();
+    let values = numbers(80, 12);
+    let dot = |i: usize, j: usize| -> f64 {
+        (0..12).map(|c| values[12 * i + c] * values[12 * j + c]).sum()
+    };
+    let (product, squares) = (dot(0, 1), [dot(0, 0), dot(1, 1)]);
+    let whole = "--family identity -k 12 --epsilon 20 --delta 0";
+    room.json(&format!("release units users.csv --out u.dps --adjacency any-input {whole}"));
+    let row = "--adjacency replace-row --norm-bound 4";
+    room.json(&format!("release units users.csv --out l.dps --lengths {row} {whole}"));
+    let cosine = product / (squares[0] * squares[1]).sqrt();
+    let distance = squares[0] + squares[1] - 2.0 * product;
+    for (file, expected) in [
+        ("u.dps", vec![("cosine", cosine)]),
+        ("l.dps", vec![("squared distance", distance), ("inner product", product)]),
+    ] {
+        let told = room.json(&format!("distance {file} 0 1 --confidence 0.99"));
+        assert!(told.get("estimates_are_of").is_none(), "{told}");
+        let estimates = told["estimates"].as_array().expect("rows");
+        assert_eq!(estimates.len(), expected.len(), "{told}");
+        for (estimate, (measure, truth)) in estimates.iter().zip(expected) {
+            assert_eq!(estimate["measure"], measure);
+            assert!(number(estimate, "standard_error") > 0.0, "{estimate}");
+            assert!(
+                number(estimate, "low") <= truth && truth <= number(estimate, "high"),
+                "{told}"
+            );
+        }
+    }
+    assert_eq!(
+        room.json("distance u.dps 0 1 --measure cosine")["estimates"][0]["measure"],
+        "cosine"
+    );
+    room.refuses("distance l.dps 0 1 --measure cosine", 1, &["the release keeps lengths"]);
+    room.refuses("distance u.dps 0 1 --measure squared-distance", 2, &["unit vectors"]);
+    room.refuses("distance u.dps 0 80", 2, &["80"]);
+    // Two releases of one seed; what the projection changes is said not to be counted.
+    for name in ["a", "b"] {
+        room.json(&format!(
+            "release units users.csv --out {name}.dps -k 4 --seed 1 --adjacency any-input --epsilon 12 --delta 0"
+        ));
+    }
+    let told = room.json("distance a.dps --other b.dps 0 1");
+    assert!(told["estimates_are_of"].as_str().expect("text").contains("projected rows"), "{told}");
+    room.refuses("distance u.dps --other l.dps 0 1", 1, &["fingerprint"]);
+}
+
 /// A unit of several rows from the file to the ledger: rows beyond the number are left out, their count is said on standard error
 /// and nowhere in the release, noise grows as it must, and nothing passes that does not hold.
 #[test]

@@ -210,7 +210,7 @@ fn a_clock_ends_ticks_that_hold_anything() {
         room.refuses(&run("t.csv", 1), 1, &["not the rows of tick 1"]);
     }
     room.write("t.csv", csv(&numbers(11, D), D));
-    room.refuses(&run("t.csv", 3), 2, &["rows between ticks", "[0, 10]"]);
+    room.refuses(&run("t.csv", 3), 2, &["rows between ticks", "--block", "[0, 10]"]);
     room.refuses(&run("t.csv", 4), 2, &["leaves ticks out"]);
     let without = run("t.csv", 3).replace("--first-tick 3", "");
     room.refuses(&without, 2, &["--clock needs --first-tick"]);

@@ -269,6 +269,18 @@ impl Adjacency {
         }
     }
 
+    /// The unit as a guarantee under `by` sees it: where that hides how far a row is shifted, a replaced row is shifted by
+    /// twice its bound, and a zeroed one by its bound.
+    pub(crate) fn seen_by(self, by: Self) -> Result<Self> {
+        let l2 = match (by.each(), self.each()) {
+            // Doubling is exact, or infinite.
+            (Self::RowShift { .. }, Self::ReplaceRow { bound }) => 2.0 * bound.get(),
+            (Self::RowShift { .. }, Self::ZeroRow { bound }) => bound.get(),
+            _ => return Ok(self),
+        };
+        Self::RowShift { l2: Shift::new(l2)? }.of_user(self.rows())
+    }
+
     /// Whether every pair of inputs that `other` speaks of is one that this adjacency speaks of, so
     /// that a guarantee under this one holds under `other` as it is.
     ///
@@ -283,6 +295,7 @@ impl Adjacency {
     /// How many changes of this adjacency make one of `other`; `None` when no number of them does, or
     /// more than 2^20.
     pub(crate) fn steps_to(&self, other: &Self) -> Option<Steps> {
+        let other = other.seen_by(*self).ok()?;
         let each = one_row(self.each(), other.each())?;
         let groups = other.rows().div_ceil(self.rows());
         let total = each.checked_mul(groups).filter(|&total| total <= MOST_STEPS);
@@ -299,9 +312,6 @@ fn one_row(by: Adjacency, to: Adjacency) -> Option<u64> {
         | (A::RowShift { l2: by }, A::Attribute { beta: to } | A::RowShift { l2: to }) => {
             parts(to.get(), by.get())
         }
-        (A::RowShift { l2: by }, A::ZeroRow { bound: to }) => parts(to.get(), by.get()),
-        // Doubling is exact, or infinite.
-        (A::RowShift { l2 }, A::ReplaceRow { bound }) => parts(2.0 * bound.get(), l2.get()),
         (A::AddRemoveRow { bound: by }, A::AddRemoveRow { bound: to })
         | (A::ZeroRow { bound: by }, A::ZeroRow { bound: to })
         | (A::ReplaceRow { bound: by }, A::ReplaceRow { bound: to } | A::ZeroRow { bound: to }) => {

@@ -322,8 +322,9 @@ impl Output {
     /// A file that nothing is to be paid for is complete: flushes it, and gives it its name.
     ///
     /// # Errors
-    /// [`Error::Io`], also where another file got the name first; [`Error::InvalidParameter`] where a ledger is to pay,
-    /// which takes a certificate ([`Output::finish`]).
+    /// [`Error::Io`], also where another file got the name first, and where the file has its name, which a crash may
+    /// undo: then the error says so; [`Error::InvalidParameter`] where a ledger is to pay, which takes a certificate
+    /// ([`Output::finish`]).
     pub fn commit(mut self) -> Result<()> {
         if self.payment.as_ref().is_some_and(|payment| !payment.paid) {
             return Err(Error::invalid("certificate", "none", "one: a ledger pays for this"));
@@ -342,7 +343,7 @@ impl Output {
     /// The release is complete: flushes it, pays for it, and gives the file its name.
     ///
     /// # Errors
-    /// [`Error::Io`]; as [`BudgetFile::add`] where a ledger pays. Then nothing is published, and nothing is spent unless
+    /// [`Error::Io`]; as [`BudgetFile::add`] where a ledger pays. Then nothing is published and nothing is spent, unless
     /// the error says so.
     pub fn finish(mut self, certificate: &AnyCertificate) -> Result<()> {
         self.sync()?;
@@ -426,13 +427,16 @@ impl Output {
                         hold(&staged.file);
                         disk.name(staged, &hidden).map_err(failed)?;
                     }
-                    let name = staged.name.as_deref().unwrap_or(path);
-                    disk.rename_over(name, path).map_err(failed)?;
+                    disk.name_over(staged, path).map_err(failed)?;
                 } else {
                     disk.name(staged, path).map_err(failed)?;
                 }
                 staged.name = None;
-                disk.sync_folder(folder_of(path)).map_err(failed)
+                disk.sync_folder(folder_of(path)).map_err(|e| Error::Io {
+                    what: path.display().to_string(),
+                    kind: e.kind(),
+                    reason: format!("{e}; the file has its name, which a crash may undo"),
+                })
             }
         }
     }

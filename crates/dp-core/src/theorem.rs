@@ -153,6 +153,20 @@ impl Theorem {
         )
     }
 
+    /// Whether some pair of inputs moves what the theorem's profile says, all of it: one row, one attribute of the longest row of
+    /// the matrix, the ends of a range. (Rows that replace each other move a covariance of one dimension by less, and the steps
+    /// of a regression are not moved most by one pair.)
+    pub(crate) fn is_attained(self, adjacency: Adjacency) -> bool {
+        match self {
+            Self::GaussianOnRows
+            | Self::ProjectionGaussian
+            | Self::ProjectionStaircase
+            | Self::BoundedValues => true,
+            Self::CovarianceGaussian => !matches!(adjacency, Adjacency::ReplaceRow { .. }),
+            _ => false,
+        }
+    }
+
     /// Whether a response may depend on more than whether one change touches it: smooth flips depend on how far from zero the value is.
     pub(crate) const fn responses_have_levels(self) -> bool {
         matches!(self, Self::SignsTouched)

@@ -148,3 +148,73 @@ fn a_ledger_counts_what_a_change_becomes() {
     assert!((epsilon(None) / of(0.125) - 1.0).abs() < 1e-6);
     assert!((epsilon(Some(&map)) / of(0.5) - 1.0).abs() < 1e-6);
 }
+
+/// A row that is replaced, or becomes zero, before the map moves a mapped row as far as a shift of all of it: a guarantee about
+/// shifts of mapped rows pays for that, whatever the ledger is about.
+#[test]
+fn replaced_and_zeroed_rows_are_shifts_before_the_map() {
+    let bound = NormBound::new(1.0).unwrap();
+    let shift = |l2: f64| Adjacency::RowShift { l2: Shift::new(l2).unwrap() };
+    let scaled = |scale: f64, shift: Option<f64>| Preprocessing {
+        columns: vec![],
+        d: 3,
+        default: ColumnMap { scale: Some(scale), shift, ..ColumnMap::default() },
+    };
+    let profile = Profile::Gaussian {
+        sensitivity: L2Sensitivity::new(1.0).unwrap(),
+        sigma: NoiseScale::new(8.0).unwrap(),
+    };
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let release =
+        |unit| Guarantee::declared(unit, budget, profile.clone(), "a test", "a formula").unwrap();
+    let mu = |release: &Guarantee, unit: Adjacency, map: Option<&Preprocessing>| {
+        let mut ledger = Ledger::new(unit);
+        ledger.spend_accepting_claim(release, 1, Named::from("mapped").mapped(map)).unwrap();
+        ledger.epsilon(Delta::new(1e-6).unwrap(), Method::Gdp).unwrap().upper.get()
+    };
+    let near = |found: f64, mu: f64| {
+        let sensitivity = L2Sensitivity::new(mu).unwrap();
+        let one = Profile::Gaussian { sensitivity, sigma: NoiseScale::new(1.0).unwrap() };
+        let expected = one.epsilon(Delta::new(1e-6).unwrap()).unwrap().get();
+        assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+    };
+    // Shifts by two of mapped rows: 1/8.
+    let moved = release(shift(2.0));
+    let [replaced, zeroed] = [Adjacency::ReplaceRow { bound }, Adjacency::ZeroRow { bound }];
+    for (unit, raw) in [(replaced, 2.0), (zeroed, 1.0)] {
+        near(mu(&moved, unit, None), 0.125);
+        for scale in [0.5, 1.0, 3.0, 1000.0] {
+            for offset in [None, Some(0.25)] {
+                let map = scaled(scale, offset);
+                let steps = (raw * scale.max(1.0) / 2.0).ceil();
+                near(mu(&moved, unit, Some(&map)), steps / 8.0);
+                let user = unit.of_user(3).unwrap();
+                near(mu(&moved, user, Some(&map)), 3.0 * steps / 8.0);
+            }
+        }
+    }
+    // A range caps it: no mapped row moves further than across.
+    let range = ColumnMap { low: Some(0.0), high: Some(1.0), ..ColumnMap::default() };
+    let map = ColumnMap { scale: Some(40.0), ..range };
+    let capped = Preprocessing { columns: vec![], d: 3, default: map };
+    near(mu(&moved, replaced, Some(&capped)), (40.0 * 3f64.sqrt() / 2.0).ceil() / 8.0);
+    // Never less than the unit itself.
+    let wide = Adjacency::ReplaceRow { bound: NormBound::new(40.0).unwrap() };
+    let capped = Preprocessing { columns: vec![], d: 3, default: range };
+    near(mu(&moved, wide, Some(&capped)), 40.0 / 8.0);
+
+    // Of zeroed rows: the release's own change where zero stays zero, else two of them.
+    let zeroing = release(zeroed);
+    near(mu(&zeroing, zeroed, Some(&scaled(5.0, None))), 0.125);
+    near(mu(&zeroing, zeroed, Some(&scaled(5.0, Some(0.0)))), 0.125);
+    near(mu(&zeroing, zeroed, Some(&scaled(5.0, Some(-1.0)))), 0.25);
+    let floor = ColumnMap { low: Some(0.1), ..ColumnMap::default() };
+    let lifted = Preprocessing { columns: vec![], d: 3, default: floor };
+    near(mu(&zeroing, zeroed, Some(&lifted)), 0.25);
+    let mut one = scaled(5.0, None);
+    let map = ColumnMap { shift: Some(1e-9), ..ColumnMap::default() };
+    one.columns.push(MappedColumn { at: 2, map, name: "b".into() });
+    near(mu(&zeroing, zeroed, Some(&one)), 0.25);
+    // Replaced rows are any rows, before and behind.
+    near(mu(&release(replaced), replaced, Some(&scaled(5.0, Some(-1.0)))), 0.125);
+}

@@ -1,13 +1,13 @@
 //! Releases whose unit is a user with several rows, before both verifiers.
 
 use crate::verifier::{judged, library_accepts};
-use dp_core::release_file::encode;
+use dp_core::release_file::{encode, open};
 use dp_core::{
     Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, NormBound, Probability, PublicSeed, Shift,
 };
 use linalg_dp::covariance::{GaussianCovariance, QuantileConfig, QuantileCovariance};
 use linalg_dp::newton::{NewtonConfig, PrivateNewton};
-use serde_json::json;
+use serde_json::{Value, json};
 use sketch::RowsView;
 use sketch::bounded::{BoundedConfig, BoundedLaw, PrivateBounded};
 use sketch::distances::ValueRange;
@@ -153,6 +153,46 @@ fn releases_of_single_rows_hide_no_user() {
     }
     assert!(edited.len() > 20, "{}", edited.len());
     judged(&[], &edited);
+}
+
+/// In a file a guarantee of users with several rows is proven: nobody's word stands for it.
+#[test]
+fn releases_of_users_are_proven() {
+    let samples = fuzzing::releases().unwrap();
+    let bytes = |name: &str| &samples.iter().find(|sample| sample.name == name).unwrap().bytes;
+    let user = json!({"kind": "user", "rows": 2, "each": {"kind": "attribute", "beta": 2.0}});
+    let bounded = |provenance: Option<Value>| {
+        let forged = fuzzing::forged(bytes("bounded.dps"), |_, fields| {
+            let certificate = &mut fields["certificate"];
+            certificate["ln_true_delta"] = json!("-inf");
+            let guarantee = &mut certificate["guarantee"];
+            guarantee["adjacency"] = user.clone();
+            guarantee["budget"]["epsilon"] = json!(7.0);
+            guarantee["profile"]["responses"] = json!(2);
+            if let Some(provenance) = provenance {
+                guarantee["provenance"] = provenance;
+            }
+        });
+        forged.unwrap()
+    };
+    let proven = bounded(None);
+    assert!(library_accepts(&proven));
+    let declared = json!({"kind": "declared", "by": "somebody", "reason": "a test"});
+    let published = json!({"kind": "published", "source": "a paper", "caveat": "a test"});
+    let individual = fuzzing::forged(bytes("individual.dps"), |_, fields| {
+        fields["certificate"]["adjacency"] = user.clone();
+    });
+    let mut edited = Vec::new();
+    for (name, file) in [
+        ("declared", bounded(Some(declared))),
+        ("published", bounded(Some(published))),
+        ("individual", individual.unwrap()),
+    ] {
+        let refused = open(&file).unwrap_err().to_string();
+        assert!(refused.contains("not proven"), "{name}: {refused}");
+        edited.push((name.to_owned(), file));
+    }
+    judged(&[("proven".to_owned(), proven)], &edited);
 }
 
 /// Set signatures under the theorem of signs, whose bits nothing of the file would count.

@@ -293,6 +293,34 @@ fn centred_components_are_those_of_the_data() {
     }
 }
 
+/// Of few rows and many columns the noise of the sums takes more away than all that is there.
+#[test]
+fn the_total_around_the_mean_is_unbiased() {
+    let (n, d, releases) = (100, 30, 4000);
+    let rows = rows(n, d);
+    let truth = truth(&rows, d);
+    let trace: f64 = (0..d).map(|i| truth.scatter[(i, i)]).sum();
+    let mechanism = calibrated(d, adjacencies(1.0)[2], 1.0);
+    let totals = (0..releases).map(|draw| {
+        let mut rng = NoiseRng::deterministic_not_private(draw);
+        let release = mechanism.release(&rows, &mut rng).unwrap();
+        assert!(public_rows(&release).is_some());
+        pca_centred(&release, 1).unwrap().payload().total()
+    });
+    let totals: Vec<f64> = totals.collect();
+    let mean = totals.iter().sum::<f64>() / releases as f64;
+    let variance = totals.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / (releases - 1) as f64;
+    let error = (variance / releases as f64).sqrt();
+    let lost = d as f64 * mechanism.sigma().get().powi(2)
+        / (2.0
+            * n as f64
+            * stated(&mechanism.release(&rows, &mut NoiseRng::from_os().unwrap()).unwrap())
+                .0
+                .powi(2));
+    println!("{mean} +- {error}, truth {trace}; {lost} would be lost");
+    assert!((mean - trace).abs() < 4.0 * error && lost > 10.0 * error, "{mean} {error} {lost}");
+}
+
 #[test]
 fn regression_around_the_means_has_an_intercept_and_intervals_that_cover() {
     let (n, failure) = (60_000, Probability::new(0.05).unwrap());

@@ -42,7 +42,8 @@ pub(crate) fn unpacked(length: [u8; 8]) -> u64 {
     u64::try_from(i64::from_le_bytes(length)).unwrap_or(0)
 }
 
-/// A stream whose messages are checked one by one.
+/// A stream whose messages are checked one by one. It ends where its bytes end: behind its mark one byte more is asked for, and of a
+/// pipe nothing but its end says that none comes, so whoever writes into it has to close it.
 pub(crate) struct Frames {
     bytes: Bytes,
     meter: Meter,

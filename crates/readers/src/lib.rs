@@ -49,6 +49,8 @@ mod gaps;
 mod guarded;
 mod idx;
 mod items;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod joined;
 mod mapped;
 mod npy;
 mod open;

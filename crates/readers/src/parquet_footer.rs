@@ -1,10 +1,13 @@
 //! What the footer of a Parquet file declares, before its decoder takes memory for it: a column, and a column of a row
 //! group, take ten bytes and more than half a KiB.
 
+use crate::joined::{JOINED, joined};
 use crate::thrift::{LIST, STRUCT, Thrift};
 use std::fs::File;
 use std::io::{Read, Result, Seek, SeekFrom};
 
+/// How a file begins and ends.
+const MARK: [u8; 4] = *b"PAR1";
 /// The footer's length and the closing magic.
 const TAIL: u64 = 8;
 /// Groups of columns within each other.
@@ -25,7 +28,7 @@ pub(crate) fn refused(file: &mut File) -> Result<Option<String>> {
     file.read_exact(&mut tail)?;
     let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     // Of an encrypted file the decoder says so.
-    if tail[4..] != *b"PAR1" {
+    if tail[4..] != MARK {
         return Ok(None);
     }
     let Some(start) = end.checked_sub(length) else { return damaged() };
@@ -42,7 +45,7 @@ pub(crate) fn refused(file: &mut File) -> Result<Option<String>> {
     }
     file.seek(SeekFrom::Start(start))?;
     let mut footer = Vec::new();
-    file.take(length).read_to_end(&mut footer)?;
+    file.by_ref().take(length).read_to_end(&mut footer)?;
     let Some(declared) = Declared::of(&footer) else { return damaged() };
     if declared.elements > most {
         return many("columns");
@@ -50,7 +53,8 @@ pub(crate) fn refused(file: &mut File) -> Result<Option<String>> {
     if declared.chunks > most {
         return many("row groups, or columns of row groups");
     }
-    Ok(None)
+    let gap = start.saturating_sub(declared.covered.max(MARK.len() as u64));
+    Ok(joined(file, &MARK, gap, &[0])?.then(|| JOINED.to_owned()))
 }
 
 #[derive(Default)]
@@ -58,6 +62,8 @@ struct Declared {
     elements: u64,
     /// Row groups and their columns.
     chunks: u64,
+    /// Where the last of the bytes that it tells of end: those of columns, their indexes and their bloom filters.
+    covered: u64,
 }
 
 impl Declared {
@@ -109,12 +115,42 @@ impl Declared {
                 (1, LIST) => {
                     let (columns, kind) = thrift.list()?;
                     self.chunks += columns as u64;
-                    (0..columns).try_for_each(|_| thrift.skip(kind))
+                    (0..columns).try_for_each(|_| {
+                        (kind == STRUCT).then_some(())?;
+                        self.chunk(thrift)
+                    })
                 }
                 (1, _) => None,
                 _ => thrift.skip(kind),
             })?;
         }
         Some(())
+    }
+
+    /// Where the bytes lie that belong to a column of a row group. Old writers do not say how long a bloom filter is, and some say
+    /// zero for the place of a dictionary that is not there.
+    fn chunk(&mut self, thrift: &mut Thrift<'_>) -> Option<()> {
+        let (mut chunk, mut data) = ([0u64; 16], [0u64; 16]);
+        thrift.fields(|thrift, id, kind| match (id, kind) {
+            (3, STRUCT) => thrift.fields(|thrift, id, kind| keep(&mut data, thrift, id, kind)),
+            _ => keep(&mut chunk, thrift, id, kind),
+        })?;
+        let pages = if data[11] > 0 { data[11] } else { data[9] };
+        let offset_index = (chunk[4], chunk[5]);
+        let column_index = (chunk[6], chunk[7]);
+        let bloom_filter = (data[14], data[15]);
+        for (start, length) in [(pages, data[7]), bloom_filter, offset_index, column_index] {
+            self.covered = self.covered.max(start.saturating_add(length));
+        }
+        Some(())
+    }
+}
+
+/// Keeps a natural number at its field's number, and passes over everything else.
+fn keep(numbers: &mut [u64; 16], thrift: &mut Thrift<'_>, id: i64, kind: u8) -> Option<()> {
+    let number = usize::try_from(id).ok().and_then(|id| numbers.get_mut(id));
+    match number.filter(|_| matches!(kind, 4..=6)) {
+        Some(number) => thrift.whole().map(|n| *number = u64::try_from(n).unwrap_or(0)),
+        None => thrift.skip(kind),
     }
 }

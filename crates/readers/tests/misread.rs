@@ -1,9 +1,14 @@
 //! Files of which a part would be lost, or rounded, without a word: each is refused, and honest files like it are read.
 
-use arrow_array::builder::{FixedSizeListBuilder, Int64Builder};
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
-use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_array::builder::{FixedSizeListBuilder, Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    UInt64Array,
+};
+use arrow_ipc::MetadataVersion;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::{BloomFilterPosition, EnabledStatistics, WriterProperties};
 use readers::{Block, Error, FileFormat, Missing, RowsFile, SetsFile};
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -221,6 +226,126 @@ fn files(column: ArrayRef) -> [(&'static str, Vec<u8>); 3] {
         ("t.arrow", file.into_inner().expect("closed")),
         ("t.arrows", stream.into_inner().expect("closed")),
     ]
+}
+
+fn of_numbers(numbers: &[f64]) -> [(&'static str, Vec<u8>); 3] {
+    files(Arc::new(Float64Array::from(numbers.to_vec())))
+}
+
+/// The file with bytes before its footer of which the footer does not tell, as of a bloom filter without a length.
+fn untold((name, file): &(&'static str, Vec<u8>)) -> Vec<u8> {
+    let mark = if *name == "t.parquet" { 4 } else { 6 };
+    let end = file.len() - mark - 4;
+    let length = u32::from_le_bytes(file[end..end + 4].try_into().expect("four bytes"));
+    let (before, footer) = file.split_at(end - length as usize);
+    [before, &[0; 99], footer].concat()
+}
+
+const JOINED: &str = "two files or more stand in it one behind the other";
+
+#[test]
+fn files_one_behind_the_other_are_refused() {
+    let many: Vec<f64> = (0..5_000).map(f64::from).collect();
+    let [a, b] = [[1.0, 2.0], [3.0, 4.0]].map(|numbers| of_numbers(&numbers));
+    let (long, none) = (of_numbers(&many), of_numbers(&[]));
+    for kind in 0..2 {
+        let name = a[kind].0;
+        let words = format!("{name}: {JOINED}");
+        let [a, b, long, none] = [&a, &b, &long, &none].map(|files| &files[kind].1[..]);
+        for joined in [
+            [a, a].concat(),
+            [a, b].concat(),
+            [a, long].concat(),
+            [long, a].concat(),
+            [a, none].concat(),
+            [none, a].concat(),
+            [none, none].concat(),
+            [a, b, long].concat(),
+            [long, b, a].concat(),
+            [a, a, a].concat(),
+            // What stands in front is no whole file.
+            [&long[..long.len() / 2], a].concat(),
+            [a, b"\n", b].concat(),
+        ] {
+            says(rows(name, joined, as_it_is), &words, None);
+        }
+        assert_eq!(rows(name, a, as_it_is), Ok(vec![1.0, 2.0]));
+        assert_eq!(rows(name, long, as_it_is).as_ref(), Ok(&many));
+        assert_eq!(rows(name, none, as_it_is), Ok(Vec::new()));
+    }
+    // Footers that do not tell of all that is there.
+    for file in a.iter().take(2) {
+        let (name, whole, more) = (file.0, &file.1[..], untold(file));
+        assert_eq!(rows(name, &more, as_it_is), Ok(vec![1.0, 2.0]));
+        for joined in [[whole, &more].concat(), [&more[..], whole].concat(), more.repeat(2)] {
+            says(rows(name, joined, as_it_is), JOINED, None);
+        }
+    }
+    // Parquet's decoder looks at no beginning.
+    let file = [&b"other bytes"[..], &a[0].1].concat();
+    says(rows("t.parquet", file, as_it_is), JOINED, None);
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for words in [["a", "b"], ["b", "c"]] {
+        lists.append_value(words.map(Some));
+    }
+    for (name, bytes) in files(Arc::new(lists.finish())).into_iter().take(2) {
+        says(sets(name, [&bytes[..], &bytes].concat(), as_it_is), JOINED, None);
+        assert_eq!(sets(name, bytes, as_it_is), Ok(2));
+    }
+}
+
+/// Reads them, and refuses them once they stand twice in a file.
+#[track_caller]
+fn alone_only(name: &str, bytes: &[u8], numbers: &[f64]) {
+    assert_eq!(rows(name, bytes, no_note), Ok(numbers.to_vec()));
+    says(rows(name, [bytes, bytes].concat(), no_note), JOINED, None);
+}
+
+#[test]
+fn files_of_many_parts_are_read() {
+    let numbers: Vec<f64> = (0..3_000).map(|i| f64::from(i % 7)).collect();
+    let column: ArrayRef = Arc::new(Float64Array::from(numbers.clone()));
+    let keys = Int32Array::from_iter_values((0..3_000).map(|i| i % 2));
+    let words = Arc::new(StringArray::from(vec!["a", "b"]));
+    let note: ArrayRef = Arc::new(DictionaryArray::new(keys, words));
+    let batch = RecordBatch::try_from_iter([("a", column), ("note", note)]).expect("a batch");
+    let groups = || WriterProperties::builder().set_max_row_group_row_count(Some(1_000));
+    let filters = || groups().set_bloom_filter_enabled(true);
+    let bare = || groups().set_statistics_enabled(EnabledStatistics::None);
+    for properties in [
+        groups(),
+        groups().set_dictionary_enabled(false),
+        bare(),
+        bare().set_offset_index_disabled(true),
+        filters(),
+        filters().set_bloom_filter_position(BloomFilterPosition::End),
+        bare().set_offset_index_disabled(true).set_bloom_filter_enabled(true),
+    ] {
+        let mut parquet = Vec::new();
+        let out = ArrowWriter::try_new(&mut parquet, batch.schema(), Some(properties.build()));
+        let mut out = out.expect("a writer");
+        out.write(&batch).expect("written");
+        assert_eq!(out.close().expect("closed").row_groups().len(), 3);
+        alone_only("t.parquet", &parquet, &numbers);
+    }
+    // Messages and marks of three kinds.
+    let (v4, v5) = (MetadataVersion::V4, MetadataVersion::V5);
+    for (aligned, old, version) in [(64, false, v5), (8, false, v4), (8, true, v4)] {
+        for batches in [0, 1, 3] {
+            let options = IpcWriteOptions::try_new(aligned, old, version).expect("options");
+            let out = FileWriter::try_new_with_options(Vec::new(), &batch.schema(), options);
+            let mut out = out.expect("a writer");
+            for i in 0..batches {
+                out.write(&batch.slice(1_000 * i, 1_000)).expect("written");
+            }
+            let arrow = out.into_inner().expect("closed");
+            alone_only("t.arrow", &arrow, &numbers[..1_000 * batches]);
+            if batches > 0 {
+                let file = [&arrow[..arrow.len() - 9], &arrow].concat();
+                says(rows("t.arrow", file, no_note), JOINED, None);
+            }
+        }
+    }
 }
 
 const MOST: i64 = 1 << 53;

@@ -4,6 +4,7 @@ use super::content::Content;
 use super::loaded::{AnyRelease, Asked, checked, mapped};
 use super::release::{Like, Release};
 use crate::error::{Error, Result};
+use crate::flags::parsed;
 use crate::output::Record;
 use clap::{Args, Parser};
 use dp_core::certificate::Trust;
@@ -22,7 +23,7 @@ pub(crate) struct Append {
     release: PathBuf,
     /// Files of new rows or sets, and what `dps release` is told of input and output: NEW.csv --out NEW.dps --ledger FILE.
     /// What is protected, for how much and how follows from the release, and is not said again; without --ledger its certificate is
-    /// taken at its word, and nobody checks that it was paid for. (`dps append RELEASE --help` lists the options.)
+    /// taken at its word, and nobody checks that it was paid for. (`dps append RELEASE NEW.csv --help` lists the options.)
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -57,7 +58,7 @@ impl Append {
         let (command, words) = self.said_again(&release, &certificate, summary.kind)?;
         let rest = self.rest.iter().filter(|word| *word != "--json").cloned();
         let words = [command].map(OsString::from).into_iter().chain(rest).chain(words);
-        let again = Again::try_parse_from(words).map_err(|error| {
+        let again = parsed::<Again>(words).map_err(|error| {
             if !error.use_stderr() {
                 error.exit();
             }

@@ -76,8 +76,8 @@ enum Mechanism {
     },
     /// Randomised response on bits that may all differ: keep probability.
     RandomizedResponse {
-        /// Number of bits.
-        #[arg(long, default_value_t = 1)]
+        /// Number of bits, at most 2^24, as a certificate states.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
         bits: u64,
     },
     /// Randomised response over an alphabet: keep probability.
@@ -85,8 +85,8 @@ enum Mechanism {
         /// Size of the alphabet.
         #[arg(long)]
         alphabet: u64,
-        /// Number of responses that may all differ.
-        #[arg(long, default_value_t = 1)]
+        /// Number of responses that may all differ, at most 2^16, as a certificate states.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 16))]
         responses: u64,
     },
     /// Private range finder `A Omega + N(0, rho^2)`, Omega fresh n x k standard normal: rho.

@@ -123,6 +123,12 @@ impl Content {
         if self.is_release()? {
             return Ok(self.summary()?.certificate);
         }
-        Ok(AnyCertificate::from_json(&self.text()?)?)
+        AnyCertificate::from_json(&self.text()?).map_err(|error| match error {
+            // Which file it is, where there may be several.
+            rejected @ dp_core::Error::CertificateRejected { .. } => {
+                Error::Refused(format!("{}: {rejected}", self.name()))
+            }
+            error => error.into(),
+        })
     }
 }

@@ -9,8 +9,10 @@ use clap::{Args, ValueEnum};
 use dp_core::release_file::RowIds;
 use readers::DataError;
 use sketch::bounded::BoundedPairs;
+use sketch::projection::Family;
 use sketch::sets::SetPairs;
 use sketch::signs::SignPairs;
+use sketch::units::{UnitPairs, UnitVectors};
 use sketch::vectors::Pairs;
 use sketch::{Estimate, Interval};
 use std::collections::HashMap;
@@ -77,6 +79,12 @@ struct Pair {
 /// An estimate with its interval, where the release can tell.
 type Told = Option<(Estimate, [f64; 2])>;
 
+/// The pairs asked for, and what rows are called on both sides.
+type Rows<'a> = (&'a [Pair], [Option<&'a RowIds>; 2]);
+
+/// What unit vectors behind a projection tell of.
+const PROJECTED: &str = "projected rows: what the projection changes is in no standard error";
+
 impl Distance {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
@@ -132,6 +140,11 @@ impl Distance {
                 Ok(Some((estimate, [low, high])))
             });
         }
+        if let (AnyRelease::Units(a), AnyRelease::Units(b)) = (&left, right) {
+            let pairs =
+                if other.is_some() { UnitPairs::between(a, b)? } else { UnitPairs::within(a) };
+            return self.units(&left, a.payload(), (&asked, ids), pairs);
+        }
         if let (Some(a), Some(b)) = (left.signs(), right.signs()) {
             let a = dp_core::Release::certified(a.clone(), left.certificate());
             let b = dp_core::Release::certified(b.clone(), right.certificate());
@@ -170,6 +183,41 @@ impl Distance {
             }
             _ => Err(left.cannot_beside(right, "the distance of two rows")),
         }
+    }
+
+    /// Of directions the cosine says all; of rows with lengths it is asked for by name, and refused with the way out.
+    fn units(
+        &self,
+        release: &AnyRelease,
+        units: &UnitVectors,
+        asked: Rows<'_>,
+        pairs: UnitPairs<'_>,
+    ) -> Result<Record> {
+        let lengths = units.lengths().is_some();
+        let known: &[Measure] = if lengths {
+            &[Measure::SquaredDistance, Measure::InnerProduct, Measure::Cosine]
+        } else {
+            &[Measure::Cosine]
+        };
+        let confidence = probability("--confidence", self.confidence)?;
+        let record = self.rows(release, asked, known, |measure, &Pair { i, j }| {
+            let (estimate, Interval { low, high }) = match measure {
+                Measure::SquaredDistance => (
+                    pairs.squared_distance(i, j)?,
+                    pairs.squared_distance_interval(i, j, confidence)?,
+                ),
+                Measure::InnerProduct => {
+                    (pairs.inner_product(i, j)?, pairs.inner_product_interval(i, j, confidence)?)
+                }
+                _ if lengths && self.measure.is_none() => return Ok(None),
+                _ => (pairs.cosine(i, j)?, pairs.cosine_interval(i, j, confidence)?),
+            };
+            Ok(Some((estimate, [low, high])))
+        })?;
+        Ok(match units.projection().family() {
+            Family::Identity => record,
+            _ => record.text("estimates are of", PROJECTED),
+        })
     }
 
     /// The pairs asked for: the two rows that are named, or those of a file.
@@ -215,7 +263,7 @@ impl Distance {
     fn rows(
         &self,
         release: &AnyRelease,
-        (asked, [left, right]): (&[Pair], [Option<&RowIds>; 2]),
+        (asked, [left, right]): Rows<'_>,
         known: &[Measure],
         estimate: impl Fn(Measure, &Pair) -> Result<Told>,
     ) -> Result<Record> {

@@ -89,7 +89,7 @@ struct Init {
     #[command(flatten)]
     adjacency: AdjacencyOptions,
     /// The unit is a user with up to this many rows (or sets), each of which may change so: 1 is one row.
-    #[arg(long, value_name = "M", default_value_t = 1)]
+    #[arg(long, value_name = "M", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     rows_a_user: u64,
 }
 
@@ -182,6 +182,13 @@ impl Init {
         let adjacency = self.adjacency.get("a ledger", &every)?.of_user(self.rows_a_user)?;
         let limit = Budget::new(self.epsilon, self.delta)?;
         let rule = self.rule.filter();
+        if limit.delta.get() == 0.0 && rule != FilterRule::Basic {
+            let name = format!("{:?}", self.rule).to_lowercase();
+            return Err(Error::usage(format!(
+                "--rule {name} says what was spent at a delta above zero: with --delta 0 it would take no release, not even a \
+                 pure one; give a delta such as 1e-6, or leave --rule out, and epsilons add up"
+            )));
+        }
         if is_stream(&self.file) {
             return Err(Error::usage("a ledger is a file: it is changed in its place"));
         }

@@ -126,6 +126,8 @@ impl Asked for AnyRelease {
     fn rows(&self) -> Option<usize> {
         match self {
             Self::Sketch(release) => Some(release.payload().n()),
+            Self::Units(release) => Some(release.payload().n()),
+            Self::Bounded(release) => Some(release.payload().n()),
             Self::Symbols(release) => Some(release.payload().rows()),
             _ => Some(self.signs()?.bits().n()),
         }

@@ -46,8 +46,9 @@ pub(crate) struct Search {
     /// Leave this column of --query and --public out (an identifier, a label); may be given more than once.
     #[arg(long = "id", value_name = "COLUMN")]
     left_out: Vec<String>,
-    /// Only these rows of the queries: ids where the release of queries keeps them, else numbers from zero.
-    #[arg(long = "row", value_delimiter = ',')]
+    /// Only these rows of the queries: ids where the release of queries keeps them, else numbers from zero; several with commas
+    /// between, or given more than once, as ids that hold a comma are.
+    #[arg(long = "row")]
     rows: Vec<String>,
     /// The same by position, where they are ids.
     #[arg(skip)]
@@ -172,8 +173,12 @@ impl Search {
         }
         let queries = other.as_ref().unwrap_or(&database);
         if let Some(ids) = queries.ids().filter(|_| self.query.is_none()) {
-            let row = |row: &String| row_of("--row", row, None, Some(ids));
-            let _ = self.named.set(self.rows.iter().map(row).collect::<Result<_>>()?);
+            let words = self.rows.iter().flat_map(|said| match ids.row(said) {
+                Some(_) => vec![said.as_str()],
+                None => said.split(',').collect(),
+            });
+            let row = |row| row_of("--row", row, None, Some(ids));
+            let _ = self.named.set(words.map(row).collect::<Result<_>>()?);
         }
         if let Some(path) = &self.query {
             let (name, rows, found) = self.exact(&database, path).map_err(|e| of_query(e, path))?;
@@ -361,7 +366,10 @@ impl Search {
         }
         match self.named.get() {
             Some(rows) => Ok(rows.clone()),
-            None => self.rows.iter().map(|row| row_of("--row", row, Some(n), None)).collect(),
+            None => {
+                let words = self.rows.iter().flat_map(|said| said.split(','));
+                words.map(|row| row_of("--row", row, Some(n), None)).collect()
+            }
         }
     }
 

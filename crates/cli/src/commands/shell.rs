@@ -26,7 +26,8 @@ impl Completions {
 /// Options of `dps man`.
 #[derive(Args)]
 pub(crate) struct Man {
-    /// Write one page a command into this folder instead. Files that exist are never written over.
+    /// Write one page a command into this folder instead, which is made where it is not there. Files that exist are never written
+    /// over.
     #[arg(long, value_name = "FOLDER")]
     out: Option<std::path::PathBuf>,
 }
@@ -42,6 +43,7 @@ fn pages(parser: clap::Command, folder: &Path) -> Result<()> {
         let page = folder.join(name);
         return Err(Error::usage(format!("{} exists, and is never written over", page.display())));
     }
+    std::fs::create_dir_all(folder).map_err(failed)?;
     for name in names {
         let page = std::fs::read(made.path().join(&name)).map_err(failed)?;
         let path = folder.join(name);

@@ -88,7 +88,10 @@ impl Entry {
         adjacency: Adjacency,
     ) -> Result<Self> {
         let Named { label, part, map } = named;
-        let adjacency = map.map_or(Ok(adjacency), |map| map.of_unit(adjacency))?;
+        let adjacency = match map {
+            Some(map) => map.of_unit(adjacency.seen_by(guarantee.adjacency())?)?,
+            None => adjacency,
+        };
         let part = part.cloned().map(Box::new);
         guarantee.verify()?;
         let budget = guarantee.budget();

@@ -112,7 +112,7 @@ impl Stated {
             _ => {}
         }
         let (step, mut way) = pld.distribution(CELLS)?;
-        way.infinite = (way.infinite + beyond * (1.0 + 1e-12)).min(1.0);
+        way.infinite = (way.infinite + beyond * (1.0 - way.infinite) * (1.0 + 1e-12)).min(1.0);
         let left = (1.0 - beyond).max(0.0);
         way.masses.iter_mut().for_each(|p| *p *= left);
         Ok(Self::LossDistribution { step, ways: vec![way] })

@@ -161,7 +161,8 @@ impl Preprocessing {
 
     /// What a change of raw values becomes after the map, at most: changes of a value, or of a row by an l2 norm, grow by the largest
     /// scale, and no further than from one end of a range to the other. Never less than the change itself, so that a ledger whose unit
-    /// is about mapped values counts no less. All other changes stay what they are (`docs/proofs/adjacency.md`, section 4).
+    /// is about mapped values counts no less. A row that becomes zero is replaced by another where zero is moved. All other changes stay
+    /// what they are (`docs/proofs/adjacency.md`, section 4).
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a change that becomes infinite.
@@ -203,6 +204,9 @@ impl Preprocessing {
                 let across = times(widest, (shares * up).sqrt().next_up());
                 let moved = times(l2.get(), steepest).min(across);
                 Adjacency::RowShift { l2: Shift::new(moved.max(l2.get()))? }
+            }
+            Adjacency::ZeroRow { bound } if maps().any(|(map, _)| map.apply(0.0) != Some(0.0)) => {
+                Adjacency::ReplaceRow { bound }
             }
             other => other,
         };

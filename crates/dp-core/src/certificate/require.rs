@@ -1,11 +1,13 @@
 //! What a reader demands of a guarantee.
 
+use super::preprocessing::Preprocessing;
 use super::{AnyCertificate, Certificate};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::guarantee::{Claim, Provenance};
 use crate::profile::PrivacyProfile;
+use crate::quantity::Shift;
 use crate::seed::FreshSeed;
 use core::str::FromStr;
 use serde_json::Value;
@@ -17,8 +19,8 @@ use serde_json::Value;
 /// | clause | met by |
 /// | --- | --- |
 /// | `epsilon<=1`, `delta<=1e-6` | a guarantee within both; where its profile is known, at any split of the two |
-/// | `adjacency=attribute` | this kind of neighbours |
-/// | `beta>=2`, `l2>=1`, `bound>=1`, `alpha>=2`, `rows>=10`, `min_size<=5` | neighbours at least so far apart |
+/// | `adjacency=attribute` | this kind of neighbours; of rows that were mapped first, before the map |
+/// | `beta>=2`, `l2>=1`, `bound>=1`, `alpha>=2`, `rows>=10`, `min_size<=5` | neighbours at least so far apart; `beta` and `l2` before the map |
 /// | `provenance=proven` | `proven`, `published` or `declared` |
 /// | `generator=os` | randomness of the operating system |
 ///
@@ -175,16 +177,20 @@ impl Requirements {
                 unless(within(found) || self.by_profile(certificate), found.to_string())
             }
             Clause::Adjacency(kind) => {
-                let found = fields(guarantee.adjacency());
-                unless(found["kind"] == kind.as_str(), guarantee.adjacency().to_string())
+                let stated = guarantee.adjacency();
+                // A row that becomes zero is replaced by another behind a map that moves zero.
+                let kind_of = |of: Adjacency| core::mem::discriminant(&of.each());
+                let behind = behind_map(certificate, stated);
+                let kept = behind.is_ok_and(|unit| kind_of(unit) == kind_of(stated));
+                unless(kept && fields(stated)["kind"] == kind.as_str(), said(certificate))
             }
             Clause::Reach(name, at_least, wanted) => {
                 let met = match reaches(&fields(guarantee.adjacency()), name) {
-                    Some(stated) if *at_least => stated >= *wanted,
+                    Some(stated) if *at_least => stated >= moved(certificate, name, *wanted),
                     Some(stated) => stated <= *wanted,
                     None => false,
                 };
-                unless(met, guarantee.adjacency().to_string())
+                unless(met, said(certificate))
             }
             Clause::Provenance(wanted) => {
                 let found = match guarantee.provenance() {
@@ -234,6 +240,32 @@ fn promised(certificate: &Certificate) -> Budget {
             Budget { epsilon, delta: given }
         }
         _ => Budget { epsilon, delta },
+    }
+}
+
+/// What a change of rows as they stand becomes behind the map that a certificate states.
+fn behind_map(certificate: &Certificate, unit: Adjacency) -> Result<Adjacency> {
+    let map = Preprocessing::stated(&certificate.statement().public)?;
+    map.map_or(Ok(unit), |map| map.of_unit(unit))
+}
+
+/// How far a change of rows as they stand moves mapped ones.
+fn moved(certificate: &Certificate, name: &str, wanted: f64) -> f64 {
+    let unit = match (name, Shift::new(wanted)) {
+        ("beta", Ok(beta)) => Adjacency::Attribute { beta },
+        ("l2", Ok(l2)) => Adjacency::RowShift { l2 },
+        _ => return wanted,
+    };
+    let mapped = behind_map(certificate, unit).ok();
+    mapped.and_then(|unit| reaches(&fields(unit), name)).unwrap_or(f64::INFINITY)
+}
+
+/// What is promised of which neighbours, in words.
+fn said(certificate: &Certificate) -> String {
+    let promised = certificate.guarantee().adjacency();
+    match certificate.statement().public.contains_key(Preprocessing::KEY) {
+        true => format!("{promised}, of rows that were mapped first (dps inspect shows how)"),
+        false => promised.to_string(),
     }
 }
 

@@ -20,7 +20,8 @@ mod past_cache;
 pub(crate) use past_cache::{CACHED, PastCache};
 pub use system::forbid_core_dumps;
 pub(crate) use system::{
-    Identity, has_other_names, identity, identity_of, is_private, keep_owner_and_mode, open_own,
+    Identity, has_other_names, identity, identity_of, is_private, keep_owner_and_mode, look, names,
+    open_own,
 };
 
 use std::ffi::OsString;
@@ -164,11 +165,33 @@ impl Disk {
 
     /// Gives a staged file this name, which nothing else has.
     pub(crate) fn name(&self, staged: &mut Staged, path: &Path) -> Result<()> {
-        match &staged.name {
-            Some(old) => self.rename_new(old, path)?,
-            None => {
-                self.pass(Operation::Link)?;
-                system::link_nameless(&staged.file, path)?;
+        let link = || system::link_nameless(&staged.file, path);
+        let answer = match &staged.name {
+            Some(old) => self.rename_new(old, path),
+            None => self.pass(Operation::Link).and_then(|()| link()),
+        };
+        self.answered(answer, staged, path)
+    }
+
+    /// Gives a staged file that has a name this one, whatever has it.
+    pub(crate) fn name_over(&self, staged: &mut Staged, path: &Path) -> Result<()> {
+        let old = staged.name.as_deref().unwrap_or(path);
+        let answer = self.rename_over(old, path);
+        self.answered(answer, staged, path)
+    }
+
+    /// What was to have the name `path` has it where the name leads to it, whatever was answered: a file system of the
+    /// network may do what it is told, lose the answer, and fail when it is told again.
+    fn answered(&self, answer: Result<()>, staged: &mut Staged, path: &Path) -> Result<()> {
+        if let Err(error) = answer {
+            // What such a file system remembers of a folder is asked anew when it is opened.
+            let _ = self.sync_folder(folder_of(path));
+            if !system::leads_to(path, &staged.file) {
+                return Err(error);
+            }
+            // In two steps: the first name may be left.
+            if let Some(old) = staged.name.as_deref().filter(|old| *old != path) {
+                let _ = self.remove(old);
             }
         }
         staged.name = Some(path.to_owned());
@@ -285,6 +308,9 @@ mod tests {
         assert!(two.exists() && !one.exists());
         assert_eq!(portable::identity(&two), portable::identity_of(&file).unwrap());
         assert!(!portable::has_other_names(&file).unwrap());
+        assert!(!portable::leads_to(&two, &file), "it may be another file");
+        assert_eq!((portable::names(&one), portable::names(&two)), (0, 1));
+        assert!(portable::look(&two.join("none")).is_err() && portable::look(&one).is_ok());
         portable::keep_owner_and_mode(&file, &file).unwrap();
         portable::share(&file).unwrap();
         portable::sync_folder(folder.path()).unwrap();

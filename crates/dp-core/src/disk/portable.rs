@@ -11,13 +11,31 @@ use std::path::Path;
 pub(crate) type Identity = [u64; 2];
 
 /// Whether there is a file of this name.
+pub(crate) fn look(path: &Path) -> Result<Option<Identity>> {
+    match std::fs::symlink_metadata(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        found => Ok(found.ok().map(|_| [0, 0])),
+    }
+}
+
+/// As [`look`]; `None` too where nobody can say.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
-    std::fs::symlink_metadata(path).ok().map(|_| [0, 0])
+    look(path).ok().flatten()
 }
 
 /// All files are alike.
 pub(crate) fn identity_of(_file: &File) -> Result<Option<Identity>> {
     Ok(Some([0, 0]))
+}
+
+/// Not known here: it may be another file.
+pub(super) fn leads_to(_path: &Path, _file: &File) -> bool {
+    false
+}
+
+/// One, where there is a file of this name: others are not known here.
+pub(crate) fn names(path: &Path) -> u64 {
+    u64::from(identity(path).is_some())
 }
 
 /// Not known here.

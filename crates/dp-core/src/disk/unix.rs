@@ -16,13 +16,31 @@ fn of(metadata: &Metadata) -> Identity {
 }
 
 /// The file that a name leads to, itself; `None` where there is none.
+pub(crate) fn look(path: &Path) -> Result<Option<Identity>> {
+    match std::fs::symlink_metadata(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        found => Ok(found.ok().as_ref().map(of)),
+    }
+}
+
+/// As [`look`]; `None` too where nobody can say.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
-    std::fs::symlink_metadata(path).ok().as_ref().map(of)
+    look(path).ok().flatten()
 }
 
 /// The file that is open.
 pub(crate) fn identity_of(file: &File) -> Result<Option<Identity>> {
     file.metadata().map(|m| Some(of(&m)))
+}
+
+/// Whether a name leads to the file that is open.
+pub(super) fn leads_to(path: &Path, file: &File) -> bool {
+    identity_of(file).is_ok_and(|file| file.is_some() && identity(path) == file)
+}
+
+/// How many names the file of this name has; 0 where nobody can say.
+pub(crate) fn names(path: &Path) -> u64 {
+    std::fs::symlink_metadata(path).map_or(0, |found| found.nlink())
 }
 
 /// Opens a file for reading that is one, of the user who runs this: no link is followed, and nothing that waits is opened.

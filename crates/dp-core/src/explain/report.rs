@@ -141,10 +141,9 @@ impl Explanation {
         asked: &Questions,
     ) -> Result<Self> {
         let all = TradeOff::new(&Foreign::of_ledger_and(ledger, besides)?.profile()?)?;
-        let parts = ledger.declared_parts();
-        let known = parts.is_none() && ledger.at_their_word().is_none();
-        let mut learned = Learned::new(&if known { all } else { all.unreached() }, asked);
-        learned.words.extend(parts.map(str::to_owned));
+        // The worst inputs of one release need not be those of another.
+        let mut learned = Learned::new(&all.unreached(), asked);
+        learned.words.extend(ledger.declared_parts().map(str::to_owned));
         learned.words.extend(ledger.at_their_word());
         learned.words.push(PLANNED.to_owned());
         self.with_ledger = Some(learned);
@@ -152,7 +151,7 @@ impl Explanation {
     }
 }
 
-/// The advantage when so many changes of one row come together: at most. What leaves its limits is not bounded.
+/// The advantage when so many changes come together: at most. What leaves its limits is not bounded.
 fn together(guarantee: &Guarantee, changes: u64) -> f64 {
     TradeOff::of(guarantee, changes).map_or(1.0, |best| best.advantage())
 }

@@ -58,18 +58,23 @@ impl TradeOff {
         Ok(this)
     }
 
-    /// Of a guarantee, for so many of its changes of one row at once: the theorem's exact factor, or group privacy. A
-    /// published claim without a profile is taken at its word.
+    /// Of a guarantee, for so many of its changes at once, of one row or of several: the theorem's exact factor, or group
+    /// privacy. A published claim without a profile is taken at its word.
     ///
     /// # Errors
     /// [`crate::Error::InvalidParameter`] when the profile leaves its limits.
     pub fn of(guarantee: &Guarantee, changes: u64) -> Result<Self> {
-        Self::new(&guarantee.profile_of_steps(Steps { each: changes.max(1), groups: 1 })?)
+        let each = changes.max(1);
+        let best = Self::new(&guarantee.profile_of_steps(Steps { each, groups: 1 })?)?;
+        let theorem = guarantee.provenance().theorem();
+        let attained = theorem.is_some_and(|of| of.is_attained(guarantee.adjacency().each()));
+        Ok(if attained && each == 1 { best } else { best.unreached() })
     }
 
     /// Whether some pair of inputs is known whose best test reaches the bounds, but for rounding. Where not,
     /// nobody does better, and perhaps nobody does as well: the profile is an upper bound on its
-    /// mechanism, or the two directions of a change are not equally easy to see.
+    /// mechanism, or the two directions of a change are not equally easy to see. Of a guarantee it is said of one change, and
+    /// where its theorem gives such a pair.
     #[must_use]
     pub fn is_reached(&self) -> bool {
         self.reached

@@ -5,7 +5,9 @@ use super::old;
 use super::paid::payload_hash;
 use super::replay::{Charge, Contents, Stage, read};
 use crate::accounting::{Entry, Ledger};
-use crate::disk::{Disk, Identity, folder_of, identity, identity_of, open_file, open_own};
+use crate::disk::{
+    Disk, Identity, folder_of, identity, identity_of, look, names, open_file, open_own,
+};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::fs::File;
@@ -226,20 +228,19 @@ impl Locked {
             let allowed = "a path in UTF-8 where a ledger pays: the ledger writes it down";
             return Err(Error::invalid("output", path.display(), allowed));
         };
+        let identity = identity_of(file).map_err(in_file(path))?;
         let place = self.pay("reserve", &bill, Some((name, replaces)))?;
         let hidden = hidden(path, self.contents.charges[place].id());
-        let identity = identity_of(file).unwrap_or(None);
         let named = hide(&hidden).and_then(|()| self.disk.sync_folder(folder_of(path)));
         let ready = named
             .map_err(in_file(path))
             .and_then(|()| self.step("commit", place, identity, Stage::Committed(identity)));
+        let before = names(&hidden);
         let ready = ready.map(|()| self.rename(&hidden, path, replaces).map_err(in_file(path)));
         if let Ok(Err(error)) = &ready
-            && identity.is_some()
-            && crate::disk::identity(&hidden) != identity
+            && identity.is_none_or(|file| !self.is_hidden(&hidden, path, file, before))
         {
-            // It is not there any more, whatever was said: the answer of a file system of the network may be lost. Others may have
-            // read it by its name, and the next command finds out.
+            // It may have its name, whatever was answered, and the next command finds out.
             return Err(self.left_open(error));
         }
         if let Err(error) = ready.flatten() {
@@ -250,12 +251,18 @@ impl Locked {
         }
         // From here on the release can be seen, and is paid for, whatever happens.
         let id = self.count(place, bill);
-        self.share(file, path).map_err(|error| Error::Ledger {
+        let shared = self.disk.share(file);
+        // Renaming in two steps may have left it.
+        let removed = self.disk.remove(&hidden);
+        let shared = shared.and_then(|()| self.disk.sync_folder(folder_of(path)));
+        shared.map_err(|error| Error::Ledger {
             path: path.display().to_string(),
             reason: format!("{error}; the release has its name and is paid for"),
         })?;
         // What is not closed here is closed by the next command.
-        let _ = self.step("close", place, None, Stage::Closed);
+        if removed.is_ok() {
+            let _ = self.step("close", place, None, Stage::Closed);
+        }
         Ok(id)
     }
 
@@ -275,15 +282,27 @@ impl Locked {
         self.disk.rename_new(from, to)
     }
 
-    fn share(&self, file: &File, path: &Path) -> std::io::Result<()> {
-        self.disk.share(file)?;
-        self.disk.sync_folder(folder_of(path))
+    /// Whether a file is seen to have no name but the hidden one after `path` was refused to it: with as many names as
+    /// `before`. A file system of the network may give a name, lose the answer, and refuse it when it is asked again.
+    fn is_hidden(&self, hidden: &Path, path: &Path, file: Identity, before: u64) -> bool {
+        // What such a file system remembers of a folder is asked anew when it is opened.
+        self.disk.sync_folder(folder_of(path)).is_ok()
+            && look(hidden).is_ok_and(|found| found == Some(file))
+            && look(path).is_ok_and(|found| found != Some(file))
+            && names(hidden) == before
     }
 
     /// For a release that nobody could have seen.
     fn take_back(&mut self, place: usize, hidden: &Path) -> Result<()> {
         self.step("void", place, None, Stage::Voided)?;
-        self.disk.remove(hidden).map_err(in_file(hidden))?;
+        self.clear(place, hidden)
+    }
+
+    /// Removes, for good, the file of a payment that is void.
+    fn clear(&mut self, place: usize, hidden: &Path) -> Result<()> {
+        let removed = self.disk.remove(hidden);
+        let removed = removed.and_then(|()| self.disk.sync_folder(folder_of(hidden)));
+        removed.map_err(in_file(hidden))?;
         self.step("close", place, None, Stage::Gone)
     }
 
@@ -337,37 +356,42 @@ impl Locked {
             if stage == Stage::Reserved {
                 self.take_back(place, hidden)?;
             } else {
-                self.disk.remove(hidden).map_err(in_file(hidden))?;
-                self.step("close", place, None, Stage::Gone)?;
+                self.clear(place, hidden)?;
             }
             return Ok(back);
         };
         let failed = in_file(path);
-        let said = match identity(hidden) {
-            // Two names of one file: renaming was done in two steps, and killed between them.
-            Some(found) if identity(path) == Some(found) => {
-                self.disk.remove(hidden).map_err(&failed)?;
-                "is published now: it was paid for"
-            }
-            Some(_) => match self.rename(hidden, path, replaces) {
-                Ok(()) => "is published now: it was paid for",
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+        let said = match look(hidden).map_err(&failed)? {
+            Some(file) => {
+                let before = names(hidden);
+                // Two names of one file: renaming was done in two steps, and interrupted between them.
+                let done = look(path).map_err(&failed)? == Some(file);
+                let renamed = if done { Ok(()) } else { self.rename(hidden, path, replaces) };
+                if let Err(e) = renamed {
+                    if e.kind() != std::io::ErrorKind::AlreadyExists
+                        || before > 1
+                        || !self.is_hidden(hidden, path, file, before)
+                    {
+                        return Err(failed(e));
+                    }
                     self.take_back(place, hidden)?;
                     return Ok(
                         "is taken back: its name was taken, nobody has seen it, and nothing is spent",
                     );
                 }
-                Err(e) => return Err(failed(e)),
-            },
+                self.disk.remove(hidden).map_err(&failed)?;
+                "is published now: it was paid for"
+            }
             // Once it had its name, others may have read it.
             None => "was published already: its payment stands",
         };
         if self.is_paid_for(place, path, expected) {
             let file = open_own(path).map_err(&failed)?;
             if identity_of(&file).map_err(&failed)? == expected {
-                self.share(&file, path).map_err(&failed)?;
+                self.disk.share(&file).map_err(&failed)?;
             }
         }
+        self.disk.sync_folder(folder_of(path)).map_err(&failed)?;
         self.step("close", place, None, Stage::Closed)?;
         Ok(said)
     }

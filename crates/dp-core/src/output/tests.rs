@@ -10,6 +10,8 @@ use crate::ledger_file::{Charge, Repeat};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tempfile::TempDir;
 
+mod lost;
+
 /// Of a few blocks: the last of them pass the cache.
 const CONTENT: &[u8] = &[7; 6 * 4096 + 100];
 
@@ -196,32 +198,6 @@ fn a_name_that_is_taken_costs_nothing() {
         if count.load(Ordering::SeqCst) <= at {
             return;
         }
-    }
-}
-
-/// A file system of the network may report as failed what it did: the release may have been read, and stays paid for.
-#[test]
-fn a_rename_that_was_done_all_the_same_is_paid_for() {
-    for moved in [false, true] {
-        let room = Room::new();
-        let (out, path) = (room.folder.path().join("out"), room.path("a"));
-        let to = if moved { room.folder.path().join("published") } else { path };
-        let elsewhere = to.clone();
-        let gate = move |operation: Operation, _: usize| {
-            let found = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().path());
-            let reserved = |p: &PathBuf| p.extension().is_some_and(|end| end == "reserved");
-            if operation == Operation::Rename
-                && let Some(hidden) = found.into_iter().find(reserved)
-            {
-                std::fs::rename(hidden, &elsewhere).unwrap();
-            }
-            (0, Ok(()))
-        };
-        let done = room.release(&Disk::gated(Arc::new(gate), false), Existing::Keep);
-        assert!(done.unwrap_err().to_string().contains("stands in the ledger"));
-        let file = BudgetFile::open(&room.ledger).unwrap();
-        assert_eq!(room.counted(&file), 1, "{moved}");
-        assert_eq!(std::fs::read(to).unwrap(), CONTENT);
     }
 }
 

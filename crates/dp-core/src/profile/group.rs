@@ -21,7 +21,7 @@ pub(crate) struct Meeting {
     pub(crate) adds_up: bool,
     /// Changes of one row may fall on the same response, which loses as much again each time.
     pub(crate) again: bool,
-    /// They may be of several attributes, and not one change that is so many times as large.
+    /// They may be of several attributes or rows, and not one change that is so many times as large.
     pub(crate) several: bool,
 }
 
@@ -122,9 +122,9 @@ impl Profile {
                 let responses = responses.saturating_mul(size);
                 Self::KaryResponse { responses, alphabet, keep }
             }
-            // One row under a fresh matrix: only the norm of its whole shift counts.
+            // One row under a fresh matrix: only the norm of its whole shift counts. Several rows share the matrix.
             Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu }
-                if meeting.adds_up && groups == 1 =>
+                if meeting.adds_up && groups == 1 && !meeting.several =>
             {
                 let entry_shift = L2Sensitivity::new(times(entry_shift.get(), l2))?;
                 Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu: later_mu * l2 }

@@ -1,5 +1,6 @@
 //! What a release file can hold.
 
+use crate::adjacency::Adjacency;
 use crate::certificate::{AnyCertificate, CertificateClass};
 use crate::error::{Error, Result};
 use crate::theorem::Theorem;
@@ -155,16 +156,26 @@ impl Kind {
         }
     }
 
-    /// Refuses a proven guarantee that rests on another.
+    /// Refuses a proven guarantee that rests on another, and one of users with several rows that is not proven.
     pub(super) fn check_theorem(self, certificate: &AnyCertificate) -> Result<()> {
-        let AnyCertificate::Private(private) = certificate else { return Ok(()) };
-        match private.guarantee().provenance().theorem() {
-            Some(theorem) if !self.theorems().contains(&theorem) => {
-                let reason = format!("rests on {theorem}, which is not about {}", self.name());
-                Err(Error::file("certificate", reason))
+        let (adjacency, theorem) = match certificate {
+            AnyCertificate::Private(private) => {
+                let guarantee = private.guarantee();
+                (guarantee.adjacency(), guarantee.provenance().theorem())
             }
-            _ => Ok(()),
-        }
+            AnyCertificate::Individual(individual) => (individual.adjacency, None),
+            AnyCertificate::None(_) => return Ok(()),
+        };
+        let reason = match theorem {
+            Some(theorem) if !self.theorems().contains(&theorem) => {
+                format!("rests on {theorem}, which is not about {}", self.name())
+            }
+            None if matches!(adjacency, Adjacency::User { .. }) => {
+                "is of a user with several rows, and not proven, as it must be".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::file("certificate", reason))
     }
 
     /// The class of its certificate.

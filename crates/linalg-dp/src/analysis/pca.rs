@@ -51,10 +51,13 @@ impl PrivatePca {
         &self.denoised.values()[..self.components]
     }
 
-    /// Estimated `||A||_F^2`: the trace of the release, which is unbiased (and not the sum of the denoised eigenvalues).
+    /// Estimated `||A||_F^2`: the trace of the release, which is unbiased (and not the sum of the denoised eigenvalues). Around
+    /// the mean, what the noise of the sums takes away is added: unbiased where the number of rows is public, and nearly so
+    /// where its noise is small beside it.
     #[must_use]
     pub fn total(&self) -> f64 {
-        self.denoised.released_values().iter().sum()
+        let trace: f64 = self.denoised.released_values().iter().sum();
+        trace + self.denoised.covariance().lost_trace()
     }
 
     /// The covariance that the directions are of.

@@ -268,6 +268,16 @@ impl PrivateCovariance {
         self.centre.is_some()
     }
 
+    /// What the trace of a centred matrix lacks on average, `d sigma^2/(2 c^2 n)`: the noise of the sums enters by its square.
+    pub(crate) fn lost_trace(&self) -> f64 {
+        match (self.centre, self.noise) {
+            (Some(centre), CovarianceNoise::SymmetricGaussian { sigma }) => {
+                self.dim as f64 * sigma.get().powi(2) / (2.0 * centre.count)
+            }
+            _ => 0.0,
+        }
+    }
+
     /// What was released, row after row.
     pub(crate) fn values(&self) -> &[f64] {
         &self.values

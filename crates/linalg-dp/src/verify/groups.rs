@@ -4,7 +4,7 @@ use super::checks::{Checks, ROOM, at_least, rejected, size};
 use crate::covariance::CONSTANT;
 use crate::error::Result;
 use crate::groups::{Facts, GroupSums, moved_under, planned_variance};
-use dp_core::noise::{AdditiveNoise, NoiseLaw};
+use dp_core::noise::NoiseLaw;
 use dp_core::release_file::Summary;
 use dp_core::{Budget, Certificate, Delta, EntryBound, NormBound, Profile, PublicValue};
 use sketch::projection::ProjectionSpec;
@@ -96,14 +96,16 @@ fn sums(certificate: &Certificate, spec: ProjectionSpec) -> Result<Finding> {
     let NoiseLaw::Several { laws } = &certificate.statement().noise else {
         return rejected("its noise is not that of moments and sums");
     };
-    let steps = |law: &NoiseLaw| match law {
-        NoiseLaw::Staircase { width, grid, .. } => Some(*width as f64 * grid.spacing()),
-        _ => None,
+    let (
+        Some(NoiseLaw::Staircase { width, grid, .. }),
+        Some(Profile::Staircase { sensitivity, grid: own, .. }),
+    ) = (laws.last(), again.guarantee().profile())
+    else {
+        return rejected("its noise is not that of moments and sums");
     };
-    match (laws.last().and_then(steps), steps(&again.noise().law())) {
-        (Some(stated), Some(needed)) => at_least("a width of", stated, needed, ROOM),
-        _ => rejected("its noise is not that of moments and sums"),
-    }
+    // Rounding adds a step of the grid that is stated.
+    let moved = sensitivity.get() + (grid.spacing() - own.spacing());
+    at_least("a width of", *width as f64, (moved / grid.spacing()).floor(), ROOM)
 }
 
 /// The bound of an entry, and what the sums spend.

@@ -29,7 +29,7 @@ use crate::low_rank::{PrivateLowRank, Range, Setting};
 use crate::newton::NewtonRegression;
 use crate::window::{BlockNoise, Factorisation, Schedule, StreamConfig, WindowCovariance};
 use checks::{Checks, GRID_ONLY, NOISE, ROOM, at_least, rejected, size, whole};
-use dp_core::certificate::PublicParameters;
+use dp_core::certificate::{PublicParameters, canonical};
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::covariance_sensitivity;
 use dp_core::release_file::{AnyCertificate, Kind, Payload, Summary};
@@ -355,8 +355,10 @@ fn schedule(public: &PublicParameters) -> Result<Schedule> {
     let Some(PublicValue::Text(schedule)) = public.get("schedule") else {
         return rejected("its schedule is missing or of another type");
     };
-    serde_json::from_str(schedule)
-        .or_else(|_| rejected("its schedule is none that this version knows"))
+    match serde_json::from_str::<Schedule>(schedule) {
+        Ok(found) if canonical(&found) == *schedule => Ok(found),
+        _ => rejected("its schedule is none that this version knows, or not its canonical text"),
+    }
 }
 
 /// All releases of a stream, from its schedule.
@@ -381,23 +383,20 @@ fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
     let levels = u64::from(blocks.ilog2()) + 1;
     let bound =
         |stated: NormBound| at_least("a bound of rows of", stated.get(), longest.get(), ROOM);
-    let joint = |stated: f64, factor: f64| {
-        let needed = factor * covariance_sensitivity(longest, change);
+    let step = match &certificate.statement().noise {
+        NoiseLaw::SymmetricGaussian { grid, .. } => grid.spacing(),
+        _ => 0.0,
+    };
+    // So many matrices, each rounded to the grid.
+    let joint = |stated: f64, factor: f64, matrices: u64| {
+        let rounding = (matrices as f64).sqrt() * clip.dim() as f64 * step;
+        let needed = factor * covariance_sensitivity(longest, change) + rounding;
         at_least("sensitivity", stated, needed, ROOM)
     };
     match (schedule, guarantee.profile()) {
-        (
-            Schedule::Block { .. },
-            Some(
-                Profile::SymmetricGaussian { bound: b, .. } | Profile::JlMechanism { bound: b, .. },
-            ),
-        ) => bound(*b),
-        (Schedule::Block { .. }, Some(Profile::Wishart { dim, bound: b, .. })) => {
-            same_dim(*dim, clip.dim())?;
-            bound(*b)
-        }
+        (Schedule::Block { .. }, _) => covariance(certificate),
         (Schedule::Tree { .. }, Some(Profile::Gaussian { sensitivity, .. })) => {
-            joint(sensitivity.get(), (levels as f64).sqrt())
+            joint(sensitivity.get(), (levels as f64).sqrt(), levels)
         }
         (
             Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { rows: each } },
@@ -425,7 +424,7 @@ fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
                 return Ok(LONG);
             }
             let norm = Factorisation::new(workload, horizon)?.column_norm();
-            joint(sensitivity.get(), norm)
+            joint(sensitivity.get(), norm, horizon)
         }
         _ => rejected("its profile is not one of its schedule"),
     }

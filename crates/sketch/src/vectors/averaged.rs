@@ -67,6 +67,9 @@ pub struct AveragedConfig {
 /// The part of the shift that pays for rounding: `(a + b)^2 <= (1 + t) a^2 + (1 + 1/t) b^2`.
 const T: f64 = 1.0 / (1 << 20) as f64;
 
+/// Covers the rounding of a few products.
+const UP: f64 = 1.0 + 8.0 * f64::EPSILON;
+
 impl AveragedProjection {
     /// The least Gaussian noise that meets the budget on average over P.
     ///
@@ -84,8 +87,7 @@ impl AveragedProjection {
         // Holds for every seed: it uses the largest entry the generator can make.
         let any: Arc<dyn Projection> = Arc::new(Gaussian::from_spec(spec));
         let error = any.output_range(bound).error;
-        let up = 1.0 + 8.0 * f64::EPSILON;
-        let entry = |shift: f64| L2Sensitivity::new(shift / (k as f64).sqrt() * up);
+        let entry = |shift: f64| L2Sensitivity::new(shift / (k as f64).sqrt() * UP);
         let profile = |entry_shift, later: f64| {
             move |sigma: NoiseScale| Profile::ChiMixtureGaussian {
                 k: k as u64,
@@ -98,14 +100,18 @@ impl AveragedProjection {
         let statistic = Projector::new(any, adjacency, bound).statistic(entry(norm)?, k)?;
         let (grid, _) = statistic.on_grid(start)?;
         // The rounding alone, which moves the output after P has: theorem 3 counts it apart.
-        let rounding = (k as f64).sqrt() * (grid.spacing() + 2.0 * error) * up;
-        let family =
-            profile(entry(norm * (1.0 + T).sqrt())?, rounding * (1.0 + 1.0 / T).sqrt() * up);
+        let rounding = Self::rounding(k, grid.spacing() + 2.0 * error);
+        let family = profile(entry(norm * (1.0 + T).sqrt())?, rounding);
         let sigma = calibrate::least_scale("fresh projection", budget, family)?;
         let noise = SketchNoise::Gaussian(AUTHOR.gaussian(sigma, grid)?);
         let basis = AUTHOR.theorem(Theorem::ProjectionFresh);
         let calibrated = AUTHOR.calibrated(adjacency, budget, basis, family(sigma), noise)?;
         Ok(Self { spec, bound, calibrated })
+    }
+
+    /// What k numbers that may differ by `each` more than the projection moves them count as a step that follows.
+    pub(crate) fn rounding(k: usize, each: f64) -> f64 {
+        (k as f64).sqrt() * each * UP * (1.0 + 1.0 / T).sqrt() * UP
     }
 
     /// The noise.

@@ -8,8 +8,9 @@ use crate::error::Result;
 use crate::projection::{Cost, Family, ProjectionSpec};
 use crate::sets::{Coding, CountFacts, NoisyFacts, SetNeighbours, SymbolFacts, SymbolShape};
 use crate::signs::{FreshConfig, NormFloor, SignSketch};
-use crate::vectors::{AveragedProjection, PrivateProjection};
+use crate::vectors::{AveragedProjection, PrivateProjection, SketchNoise};
 use dp_core::certificate::{PublicParameters, Trust};
+use dp_core::noise::{AdditiveNoise, NoiseLaw};
 use dp_core::{
     Adjacency, Certificate, EntryBound, Guarantee, NormBound, Profile, Provenance, PublicValue,
     SeedOrigin, Theorem,
@@ -148,6 +149,17 @@ pub(super) fn projected(
     let (Some(stated), Some(needed)) = (of(guarantee), of(again.guarantee())) else {
         return rejected("profile", "is not one of a projection");
     };
+    // What rounding adds, on the grid that is stated.
+    let touched = match adjacency.each() {
+        Adjacency::Attribute { .. } => again.projection().touched_by_one_attribute(),
+        _ => spec.k(),
+    };
+    let touched = touched as f64 * adjacency.rows() as f64;
+    let numbers = match guarantee.profile() {
+        Some(Profile::Gaussian { .. }) => touched.sqrt(),
+        _ => touched,
+    };
+    let needed = needed + numbers * coarser(&statement.noise, again.noise());
     if stated >= needed * (1.0 - ROOM) {
         return Ok(Finding::Agrees);
     }
@@ -168,9 +180,10 @@ fn averaged(certificate: &Certificate, spec: ProjectionSpec, bound: EntryBound) 
     let (d, k) = (spec.d(), spec.k());
     let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
     let again = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
-    let (Some(stated), Some(needed)) = (shift(guarantee), shift(again.guarantee())) else {
+    let (Some(stated), Some(mut needed)) = (shift(guarantee), shift(again.guarantee())) else {
         return rejected("profile", "is not one of a projection");
     };
+    needed.2 += AveragedProjection::rounding(k, coarser(&statement.noise, again.noise()));
     if stated.0 == k as u64
         && stated.1 >= needed.1 * (1.0 - ROOM)
         && stated.2 >= needed.2 * (1.0 - ROOM)
@@ -185,6 +198,17 @@ fn averaged(certificate: &Certificate, spec: ProjectionSpec, bound: EntryBound) 
             stated.1, stated.2, stated.0, needed.1, needed.2
         ),
     )
+}
+
+/// By how much the steps of a stated grid are wider than those of noise that was calibrated again.
+fn coarser(stated: &NoiseLaw, again: SketchNoise) -> f64 {
+    let grid = match stated {
+        NoiseLaw::RoundedGaussian { grid, .. }
+        | NoiseLaw::RoundedLaplace { grid, .. }
+        | NoiseLaw::Staircase { grid, .. } => *grid,
+        _ => again.grid(),
+    };
+    grid.spacing() - again.grid().spacing()
 }
 
 /// Refuses a guarantee averaged over a projection that is not Gaussian, not drawn at release, or drawn

@@ -120,8 +120,8 @@ impl OutputOptions {
             return no_effect("--key", self.parts.key.as_ref(), "only a release in parts has one");
         }
         Err(Error::usage(
-            "this release is not made in parts: sketch, units, signs, minhash and covariance with --noise gaussian and \
-             without --within are",
+            "this release is not made in parts: sketch, units, bounded, signs, minhash, counts, and covariance with --noise \
+             gaussian and without --within are",
         ))
     }
 
@@ -221,7 +221,7 @@ impl OutputOptions {
         if self.out.is_dir() {
             return Err(Error::usage(format!("{out} is a folder: --out names a file in it")));
         }
-        if !self.out.exists() || self.dry_run {
+        if !self.out.exists() {
             return Ok(());
         }
         if !Content::open(&self.out)?.is_release()? {
@@ -230,12 +230,16 @@ impl OutputOptions {
                  written over"
             )));
         }
-        if self.force {
-            return Ok(());
+        let said =
+            format!("{out} exists; --force writes over it (a new release spends the budget again)");
+        match (self.force, self.dry_run) {
+            (true, _) => Ok(()),
+            (false, true) => {
+                output::complain(&format!("warning: {said}"));
+                Ok(())
+            }
+            (false, false) => Err(Error::usage(said)),
         }
-        Err(Error::usage(format!(
-            "{out} exists; --force writes over it (a new release spends the budget again)"
-        )))
     }
 
     /// What a dry run found.

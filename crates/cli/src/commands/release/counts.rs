@@ -8,11 +8,12 @@ use super::said::predicted;
 use crate::error::{Error, Result};
 use crate::input::{ItemOptions, all_sets};
 use crate::output::Record;
+use crate::same_file::refuse_released;
 use clap::Args;
 use dp_core::mechanism::Mechanism as _;
 use dp_core::{Adjacency, Budget};
 use sketch::sets::{GroupCounts, ItemGroups, SetNeighbours};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `dps release counts`.
 #[derive(Args)]
@@ -73,17 +74,11 @@ impl CountOptions {
     }
 
     fn groups(&self, alpha: u64, budget: Budget) -> Result<ItemGroups> {
-        let place = |path: &Path| path.canonicalize().ok();
-        let both = [&self.groups.public, &self.groups.groups];
-        let mut inputs = [&self.input.input].into_iter().chain(&self.input.more);
-        if let Some(path) = both.into_iter().flatten().next()
-            && place(path).is_some()
-            && inputs.any(|input| place(path) == place(input))
+        for (option, file) in [("--public", &self.groups.public), ("--groups", &self.groups.groups)]
         {
-            return Err(Error::usage(
-                "--public or --groups names the file that is released: groups that follow from its sets are not public, \
-                 and no guarantee covers them; set sets aside that may be known",
-            ));
+            if let Some(file) = file {
+                refuse_released(option, file, &self.input.input, &self.input.more)?;
+            }
         }
         Ok(match (&self.groups.public, &self.groups.groups) {
             (Some(public), _) => {

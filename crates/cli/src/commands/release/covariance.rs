@@ -65,7 +65,8 @@ impl CovarianceOptions {
         let input = self.rows.open()?;
         let d = input.rows.d();
         let noise = self.noise.unwrap_or(Noise::Gaussian);
-        let made = self.made(noise, d, adjacency, budget)?;
+        let made = self.made(noise, d, adjacency, budget);
+        let made = made.map_err(|error| error.with_options(&[("rows", "--sketch-rows")]))?;
         self.say_choice(&made, (d, adjacency), budget)?;
         let guarantee = made.guarantee();
         let what = if self.means { "moments" } else { "covariance" };
@@ -125,7 +126,10 @@ impl CovarianceOptions {
         if named.is_none() && (self.noise.is_some() || self.means || self.within.is_some()) {
             return Ok(());
         }
-        let plans = plan_covariance(&CovarianceTask { dim: d, adjacency, budget })?;
+        // Nobody asked for the plan: what it cannot do refuses nothing.
+        let Ok(plans) = plan_covariance(&CovarianceTask { dim: d, adjacency, budget }) else {
+            return Ok(());
+        };
         let ways: Vec<Way> =
             plans.iter().map(|p| (covariance_name(p.method).to_owned(), p.error)).collect();
         match (named, ways.first()) {

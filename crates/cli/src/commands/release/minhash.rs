@@ -18,6 +18,13 @@ use sketch::sets::{
     BinResponse, BucketPrivMin, FreshBinResponse, MixtureResponse, SetNeighbours, SymbolShape,
 };
 
+/// The options that parameters of signatures come from.
+const OPTIONS: [(&str, &str); 4] = [
+    ("bins", "-k"),
+    ("values of a bin", "--symbols"),
+    ("alphabet", "--symbols"),
+    ("positions times concatenation", "-k times --concatenation"),
+];
 /// Symbols where none are named.
 const SYMBOLS: u32 = 4;
 
@@ -115,7 +122,9 @@ impl MinhashOptions {
         let adjacency = self.users.of(each, |users| self.input.bound_users(users))?;
         let budget = self.budget.get()?;
         let shape = self.shape(adjacency, budget)?;
-        let mechanism = self.calibrate(shape, adjacency, budget)?;
+        let mechanism = self
+            .calibrate(shape, adjacency, budget)
+            .map_err(|error| error.with_options(&OPTIONS))?;
         let label = format!("set signatures, {:?}", shape.mechanism).to_lowercase();
         let guarantee = match &mechanism {
             Calibrated::Bins(m, _) => m.guarantee(),

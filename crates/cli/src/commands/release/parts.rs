@@ -151,19 +151,18 @@ impl OutputOptions {
         let terms = self.terms(maker, &key, &inputs)?;
         linalg_dp::parts::check(&terms)?;
         KeyFile::create(path, &key)?;
-        let reserved = self.reserve(asked, &key).and_then(|reserved| {
-            let manifest = Manifest::new(&key, inputs, terms, reserved)?;
-            write(self.out(), manifest.text().as_bytes(), Access::Owner)?;
-            Ok(manifest)
+        let named = self.name_manifest();
+        let made = named.and_then(|()| {
+            let reserved = self.reserve(asked, &key);
+            let made = reserved.and_then(|reserved| {
+                let manifest = Manifest::new(&key, inputs, terms, reserved)?;
+                write(self.out(), manifest.text().as_bytes(), Access::Owner)?;
+                Ok(manifest)
+            });
+            made.inspect_err(|_| drop(std::fs::remove_file(self.out())))
         });
-        let manifest = match reserved {
-            Ok(manifest) => manifest,
-            Err(error) => {
-                // Nothing can be made with it.
-                let _ = std::fs::remove_file(path);
-                return Err(error);
-            }
-        };
+        // Nothing can be made with a key that has no manifest.
+        let manifest = made.inspect_err(|_| drop(std::fs::remove_file(path)))?;
         let record = Record::new()
             .text("manifest", self.out().display().to_string())
             .text("release id", manifest.id())
@@ -174,6 +173,20 @@ impl OutputOptions {
             Some(Reserved { charge, .. }) => record.text("reserved in the ledger as", charge),
             None => record,
         })
+    }
+
+    /// Takes the name of the manifest before anything is spent: what has it by now, the key or a release, stays.
+    fn name_manifest(&self) -> Result<()> {
+        let out = self.out();
+        match std::fs::File::create_new(out) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Err(Error::usage(format!(
+                    "{} is there, or is the key: --out names a new file for the manifest, beside --key",
+                    out.display()
+                )))
+            }
+            made => made.map(drop).map_err(|error| Error::io(out, error)),
+        }
     }
 
     /// Charges the ledger for a release that is still to be made: it is spent, whatever becomes of it.

@@ -167,7 +167,7 @@ pub(crate) struct UserOptions {
     user: Option<String>,
     /// Most rows or sets of a user: of those who have more the first in the file are released. How many were left out is said to
     /// you alone.
-    #[arg(long, value_name = "M", requires = "user")]
+    #[arg(long, value_name = "M", requires = "user", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     rows_a_user: Option<u64>,
 }
 
@@ -234,13 +234,13 @@ impl BudgetOptions {
         let budget = Budget::new(epsilon, delta)?;
         if epsilon > 20.0 {
             crate::output::complain(&format!(
-                "warning: epsilon {epsilon} is in nats (a factor exp(epsilon) between \
+                "warning: epsilon {epsilon:?} is in nats (a factor exp(epsilon) between \
                  probabilities): it protects next to nothing. Was it meant in percent, or as a factor?"
             ));
         }
         if delta > 1e-3 {
             crate::output::complain(&format!(
-                "warning: delta {delta} is a probability of no protection at all; it should be \
+                "warning: delta {delta:?} is a probability of no protection at all; it should be \
                  far below one over the number of people"
             ));
         }

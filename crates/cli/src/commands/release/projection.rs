@@ -3,6 +3,7 @@
 use super::common::SeedOptions;
 use crate::error::{Error, Result, no_effect};
 use crate::input::{InputOptions, numbers};
+use crate::same_file::refuse_released;
 use clap::{Args, ValueEnum};
 use readers::RowsFile;
 use sketch::RowsView;
@@ -46,9 +47,9 @@ impl core::str::FromStr for PixelGrid {
     }
 }
 
-/// The groups that a file names.
+/// The groups that a file names, and the file.
 #[derive(Debug, Clone)]
-struct GroupsFile(Groups);
+struct GroupsFile(Groups, PathBuf);
 
 impl core::str::FromStr for GroupsFile {
     type Err = String;
@@ -59,7 +60,8 @@ impl core::str::FromStr for GroupsFile {
         let mut text = String::new();
         let read = File::open(path).and_then(|f| f.take(MOST).read_to_string(&mut text));
         read.map_err(|e| e.to_string())?;
-        text.parse().map(Self).map_err(|e: sketch::Error| e.to_string())
+        let groups = text.parse::<Groups>().map_err(|e| e.to_string())?;
+        Ok(Self(groups, path.into()))
     }
 }
 
@@ -109,6 +111,16 @@ impl ProjectionOptions {
         if let Some(given) = self.given(d, seed)? {
             return given.first().copied().ok_or_else(|| Error::usage("-k is missing"));
         }
+        let groups_from = self.groups_from.as_ref().map(|file| &file.1);
+        for (option, file) in [
+            ("--public", self.public.as_ref()),
+            ("--matrix", self.matrix.as_ref()),
+            ("--groups-from", groups_from),
+        ] {
+            if let Some(file) = file {
+                refuse_released(option, file, &input.input, &input.more)?;
+            }
+        }
         let given = match (self.groups(), &self.public, &self.matrix) {
             (Some(groups), ..) => Some((Family::Grouped { groups }, groups.k())),
             (_, Some(public), _) => Some((self.principal(input, public)?, self.k()?)),
@@ -140,6 +152,7 @@ impl ProjectionOptions {
         let why = "the projection is that of the release that rows are appended to";
         no_effect("--family", self.family.as_ref(), why)?;
         no_effect("--nonzeros", self.nonzeros.as_ref(), why)?;
+        no_effect("--public", self.public.as_ref(), why)?;
         seed.none(why)?;
         match given.iter().find(|spec| spec.d() != d) {
             None => Ok(Some(given)),
@@ -153,13 +166,6 @@ impl ProjectionOptions {
 
     /// The directions of public rows.
     fn principal(&self, input: &InputOptions, public: &Path) -> Result<Family> {
-        let place = |path: &Path| path.canonicalize().ok();
-        if place(public).is_some() && place(public) == place(&input.input) {
-            return Err(Error::usage(
-                "--public names the file that is released: directions that follow from its rows are not public, and no \
-                 guarantee covers them; set rows aside that may be known",
-            ));
-        }
         let (d, rows) = numbers(&input.beside(public)?)?;
         let moments = PublicMoments::of_sample(RowsView::f64(rows.len() / d.max(1), d, &rows)?)?;
         Ok(Family::Given { matrix: PublicMatrix::principal(&moments, self.k()?)? })

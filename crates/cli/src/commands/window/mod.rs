@@ -34,7 +34,8 @@ pub(crate) struct Window {
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     out: PathBuf,
     /// What the stream knows between two runs, and after a crash: a file that is begun where it is not there, and gone
-    /// on from where it is. It is as secret as the rows; keep it out of the folder of the releases.
+    /// on from where it is. It is as secret as the rows; keep it out of the folder of the releases. Run no copy of it: with
+    /// another folder an older one releases again what was released since, with new noise.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     journal: PathBuf,
     /// Pay from this ledger, once for the whole stream, before the first release can be read.
@@ -128,8 +129,10 @@ impl Window {
         }
         self.input.one("a window")?;
         let input = self.input.open_live()?;
-        let mechanism =
-            WindowMechanism::calibrate(self.config(input.rows.d(), adjacency, budget)?)?;
+        let calibrated =
+            WindowMechanism::calibrate(self.config(input.rows.d(), adjacency, budget)?);
+        let mechanism = calibrated
+            .map_err(|error| Error::from(error).with_options(&[("rows", "--sketch-rows")]))?;
         let mut ticks = Ticks::new(&self.out, &self.journal, self.ledger.as_deref());
         ticks.mapped = input.preprocessing.clone();
         if self.dry_run {

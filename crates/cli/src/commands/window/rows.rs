@@ -108,7 +108,10 @@ fn of_tick(error: linalg_dp::Error, tick: u64) -> Error {
         linalg_dp::Error::Unusable { what: "rows", reason } => Error::Refused(format!(
             "these are not the rows of tick {tick}: {reason} (--first-tick)"
         )),
-        error => error.into(),
+        error => {
+            let most = [("rows between ticks", "rows between ticks (--block says how many)")];
+            Error::from(error).with_options(&most)
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::commands::release::noted;
 use crate::error::{Error, Result, shown};
 use crate::output::Record;
+use dp_core::accounting::Named;
 use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Existing, Output, Paid};
@@ -109,7 +110,8 @@ impl Ticks {
         let ledger = match &self.ledger {
             None => None,
             Some(path) => {
-                let file = BudgetFile::check(path, mechanism.guarantee(), 1, "a stream")?;
+                let named = Named::from("a stream").mapped(self.mapped.as_deref());
+                let file = BudgetFile::check(path, mechanism.guarantee(), 1, named)?;
                 file.recovered().iter().for_each(|said| noted(said));
                 Some(file.id().to_owned())
             }
@@ -221,6 +223,7 @@ impl Ticks {
             )));
         }
         let mut output = Output::create(&path, Existing::Keep)?;
+        self.mapped.iter().for_each(|mapped| output.mapped(mapped.clone()));
         let receipt = output.receipt();
         if let Some(ledger) = self.ledger.as_ref().filter(|_| !self.paid) {
             output.pay_from(ledger, stream.guarantee(), &self.label)?;

@@ -114,7 +114,7 @@ impl Kernel {
         }
     }
 
-    /// Adds noise to one value, or leaves it alone and returns true.
+    /// Rounds one value to the grid and adds noise, or returns true. Rounding it again changes nothing.
     #[inline(always)]
     pub(in crate::noise) fn lane(&self, word: u64, value: &mut f64) -> bool {
         let v = (word >> 1) as f64;
@@ -124,9 +124,8 @@ impl Kernel {
         let signed = f64::from_bits(magnitude.to_bits() ^ (word << 63));
         let nearest = (signed + MAGIC) - MAGIC;
         let safe = (signed - nearest).abs() <= self.limit && v >= FAST_MIN;
-        if safe {
-            *value = (self.on.input(*value) + nearest) * self.on.spacing;
-        }
+        let nearest = if safe { nearest } else { 0.0 };
+        *value = (self.on.input(*value) + nearest) * self.on.spacing;
         !safe
     }
 

@@ -61,7 +61,7 @@ pub(super) fn add_block_by(
     }
 }
 
-/// Settles the values the fast path left alone.
+/// Settles the values to which the fast path added nothing.
 pub(super) fn finish(
     law: &impl Magnitude,
     on: &Lattice,

@@ -6,7 +6,7 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__version__", "Mechanism", "Parts", "Payer", "Release", "Stream", "at_home", "compose", "declare", "describe_adjacency", "distance_plans", "epsilon_of_error", "explain", "from_exchange", "groups_of", "groups_of_grid", "groups_of_items", "least_noise", "ledger_add", "ledger_check", "ledger_create", "ledger_declare", "ledger_export", "ledger_record", "ledger_show", "parts_fit", "parts_merge", "parts_plan", "parts_published", "profile_delta", "profile_epsilon", "rate_limits", "set_plan", "to_exchange"]
+__all__ = ["__version__", "Mechanism", "Parts", "Payer", "Release", "Stream", "at_home", "compose", "counted", "declare", "describe_adjacency", "distance_plans", "epsilon_of_error", "explain", "from_exchange", "groups_of", "groups_of_grid", "groups_of_items", "least_noise", "ledger_add", "ledger_check", "ledger_create", "ledger_declare", "ledger_export", "ledger_record", "ledger_show", "parts_fit", "parts_merge", "parts_plan", "parts_published", "preprocessing", "profile_delta", "profile_epsilon", "rate_limits", "set_plan", "to_exchange"]
 
 __version__: Final[str]
 
@@ -220,6 +220,11 @@ def compose(runs: SupportsGetItem[int, tuple[str, SupportsIndex]], delta: Suppor
     Least and most of the epsilon of all runs together at a delta, by a method.
     """
 
+def counted(certificate: str) -> str:
+    """
+    The guarantee of a release, as JSON, for what counts guarantees and knows no release: refused of what other programs know not.
+    """
+
 def declare(by_adjacency: str, epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, of_profile: str, by: str, reason: str) -> str:
     """
     A guarantee at somebody's word, as JSON.
@@ -324,6 +329,11 @@ def parts_plan(mechanism: Mechanism, columns: SupportsIndex | None, files: Suppo
 def parts_published(key: str | PathLike[str], out: str | PathLike[str]) -> bool:
     """
     Whether the key's one output is at `out`, and the key destroyed.
+    """
+
+def preprocessing(certificate: str) -> tuple[list[str], str]:
+    """
+    What became of values before anything else, column by column, and what numbers are about: as the command line says it.
     """
 
 def profile_delta(text: str, epsilon: SupportsFloat | SupportsIndex) -> tuple[float, float]:

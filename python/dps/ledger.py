@@ -78,6 +78,7 @@ class Ledger:
         by : {"unit", "row", "content"}
             What decides which part a row goes to: the unit, where all its rows are in one part; a key of the
             row that no change alters; what the row says, in a ledger whose unit is rows that are added or removed.
+            A release whose unit is a user with several rows is refused but by ``unit``: the user may have as many in every part.
         """
         part = Ledger(self._path)
         part._part = (partition, name, by)

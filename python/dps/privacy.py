@@ -210,10 +210,8 @@ class Guarantee:
         return _dps.to_exchange(self._text, self._certificate)
 
     def _as_counted(self) -> str:
-        """Its text, for what counts guarantees and knows no release: refused where `to_exchange` is."""
-        if self._certificate is not None:
-            self.to_exchange()
-        return self._text
+        """Its text, for what counts guarantees and knows no release: refused of the releases that `to_exchange` names."""
+        return self._text if self._certificate is None else _dps.counted(self._certificate)
 
     @classmethod
     def from_opendp(
@@ -423,7 +421,7 @@ def compose(
     Parameters
     ----------
     runs : iterable of Guarantee or (Guarantee, int)
-        What ran on the same data, under one adjacency, and how often.
+        What ran on the same data, under one adjacency, and how often. Those of releases are refused as `to_exchange` says.
     delta : float
         In ``(0, 1)``, or 0 where all runs are pure.
     method : {"pld", "rdp", "zcdp", "gdp", "basic", "advanced", "optimal-pure"}
@@ -435,4 +433,5 @@ def compose(
         The sound end is the second.
     """
     pairs = [run if isinstance(run, tuple) else (run, 1) for run in runs]
-    return _dps.compose([(one._text, whole("runs", count)) for one, count in pairs], delta, method)
+    counted = [(one._as_counted(), whole("runs", count)) for one, count in pairs]
+    return _dps.compose(counted, delta, method)

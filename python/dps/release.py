@@ -228,7 +228,8 @@ class Release:
         -------
         dict
             ``protected``, ``not_protected``, ``basis``, ``several`` (changes at once, advantage), ``alone`` and
-            ``with_ledger``: each with ``advantage``, ``alarms``, ``guesses`` and ``words``.
+            ``with_ledger``: each with ``advantage``, ``alarms``, ``guesses`` and ``words``. Where values were mapped first,
+            ``preprocessing`` says how, and ``units`` what is about mapped ones.
 
         Raises
         ------
@@ -481,6 +482,8 @@ class Release:
     def __repr__(self) -> str:
         guarantee = self.guarantee
         words = "no differential privacy" if guarantee is None else repr(guarantee)
+        if "preprocessing" in self.certificate.get("public", {}):
+            words += ", of values after the preprocessing"
         return f"<Release of {self.kind}: {words}>"
 
     def _repr_html_(self) -> str:
@@ -521,8 +524,12 @@ def _html(release: Release) -> str:
         ]
     else:
         facts += [("guarantee", "no differential privacy")]
+    public = statement.get("public", {})
+    if "preprocessing" in public:
+        said = _dps.preprocessing(release._core.certificate())
+        facts += [("preprocessing", "; ".join(said[0])), ("units", said[1])]
     facts += [("noise generator", json.dumps(statement.get("generator")))]
-    facts += sorted(statement.get("public", {}).items())
+    facts += sorted((name, value) for name, value in public.items() if name != "preprocessing")
     cell = "<tr><th style='text-align:left'>{}</th><td>{}</td></tr>"
     rows = "".join(cell.format(html.escape(str(a)), html.escape(str(b))) for a, b in facts)
     picture = ""

@@ -104,7 +104,8 @@ pub(crate) fn ledger_declare(
     label: &str,
 ) -> Result<()> {
     let (payer, guarantee) = (payer.get(), values::guarantee(guarantee)?);
-    work(py, || BudgetFile::declare(payer.ledger(), &guarantee, runs, payer.named(label)))?;
+    let named = payer.named(&guarantee, label)?;
+    work(py, || BudgetFile::declare(payer.ledger(), &guarantee, runs, named))?;
     Ok(())
 }
 
@@ -117,7 +118,8 @@ pub(crate) fn ledger_add(
     label: &str,
 ) -> Result<()> {
     let (payer, certificate) = (payer.get(), Certificate::from_json(certificate)?);
-    work(py, || BudgetFile::add(payer.ledger(), &certificate, payer.named(label)))?;
+    let named = payer.named(certificate.guarantee(), label)?;
+    work(py, || BudgetFile::add(payer.ledger(), &certificate, named))?;
     Ok(())
 }
 
@@ -130,7 +132,7 @@ pub(crate) fn ledger_record(
     label: &str,
 ) -> Result<Option<String>> {
     let (payer, certificate) = (payer.get(), Certificate::from_json(certificate)?);
-    let named = payer.named(label);
+    let named = payer.named(certificate.guarantee(), label)?;
     let (_, standing) =
         work(py, || BudgetFile::record(payer.ledger(), &certificate, named, Repeat::Refuse))?;
     Ok(match standing {

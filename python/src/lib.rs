@@ -27,7 +27,7 @@ mod values;
 #[pyo3::pymodule]
 mod _dps {
     #[pymodule_export]
-    use crate::explain::explain;
+    use crate::explain::{explain, preprocessing};
     #[pymodule_export]
     use crate::groups::{groups_of, groups_of_grid, groups_of_items};
     #[pymodule_export]
@@ -51,7 +51,7 @@ mod _dps {
     use crate::stream::Stream;
     #[pymodule_export]
     use crate::values::{
-        compose, declare, describe_adjacency, from_exchange, least_noise, profile_delta,
+        compose, counted, declare, describe_adjacency, from_exchange, least_noise, profile_delta,
         profile_epsilon, rate_limits, to_exchange,
     };
 

@@ -353,7 +353,8 @@ impl Mechanism {
         let mut output = output(&path, replace)?;
         if let (Some(ledger), Some(promise)) = (ledger, self.promise()) {
             let label = label.unwrap_or("a release from Python");
-            work(py, || output.pay_from(ledger.ledger(), promise, ledger.named(label)))?;
+            let named = ledger.named(promise, label)?;
+            work(py, || output.pay_from(ledger.ledger(), promise, named))?;
         }
         let mut kept = None;
         let source = Rows::of(data)?.source(&mut kept)?;

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 #[pyclass(frozen, module = "dps._dps")]
 pub(crate) struct Payer {
     ledger: PathBuf,
-    part: Option<Part>,
+    /// With what decides.
+    part: Option<(Part, Partition)>,
 }
 
 #[pymethods]
@@ -28,7 +29,7 @@ impl Payer {
                 "content" => Partition::ByContent,
                 _ => return Err(Fault::invalid("by", by, "unit, row or content")),
             };
-            Ok(Part::new(&partition, &name, by)?)
+            Ok((Part::new(&partition, &name, by)?, by))
         });
         Ok(Self { ledger, part: part.transpose()? })
     }
@@ -39,18 +40,27 @@ impl Payer {
         &self.ledger
     }
 
-    /// What the ledger calls a release.
-    pub(crate) fn named<'a>(&'a self, label: &'a str) -> Named<'a> {
-        self.part.as_ref().map_or(label.into(), |part| part.labelled(label))
+    /// What the ledger calls a release of this guarantee. Refuses one of users with several rows of a part among which a user's rows may
+    /// be spread: rows are bounded release by release, and users who have more are in more parts than the ledger counts.
+    pub(crate) fn named<'a>(&'a self, guarantee: &Guarantee, label: &'a str) -> Result<Named<'a>> {
+        let Some((part, by)) = &self.part else { return Ok(label.into()) };
+        if *by != Partition::ByUnit && guarantee.adjacency().rows() > 1 {
+            let allowed = "unit: the guarantee bounds the rows of a user in one release, and row or content lets the same user have as \
+                           many in every other part, more than the ledger counts. Make the parts so that all rows of a user are in one, \
+                           and say unit, or pay from the whole ledger";
+            return Err(Fault::invalid("by", "row or content", allowed));
+        }
+        Ok(part.labelled(label))
     }
 
     /// The ledger, which would pay for a guarantee now.
     pub(crate) fn check(&self, guarantee: &Guarantee) -> Result<BudgetFile> {
-        Ok(BudgetFile::check(&self.ledger, guarantee, 1, self.named("a release that is planned"))?)
+        let named = self.named(guarantee, "a release that is planned")?;
+        Ok(BudgetFile::check(&self.ledger, guarantee, 1, named)?)
     }
 
     /// Pays for one run of a guarantee.
     pub(crate) fn spend(&self, guarantee: &Guarantee, label: &str) -> Result<BudgetFile> {
-        Ok(BudgetFile::spend(&self.ledger, guarantee, 1, self.named(label))?)
+        Ok(BudgetFile::spend(&self.ledger, guarantee, 1, self.named(guarantee, label)?)?)
     }
 }

@@ -216,6 +216,13 @@ pub(crate) fn to_exchange(py: Python<'_>, text: &str, certificate: Option<&str>)
     Ok(foreign.to_json())
 }
 
+/// The guarantee of a release, as JSON, for what counts guarantees and knows no release: refused of what other programs know not.
+#[pyfunction]
+pub(crate) fn counted(certificate: &str) -> Result<String> {
+    let certificate = Certificate::from_json(certificate)?;
+    to_text(&Guarantee::try_from(&certificate)?)
+}
+
 /// A guarantee, as JSON, from the form of other accountants.
 #[pyfunction]
 #[pyo3(signature = (text, delta=None))]

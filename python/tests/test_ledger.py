@@ -74,6 +74,30 @@ def test_the_command_line_reads_parts_as_python_writes_them(command, tmp_path, r
         vectors().release(rows, ledger=ledger.part("regions", "west", by="content"))
 
 
+def test_users_with_rows_in_every_part_are_refused(tmp_path, rows):
+    users = dps.Adjacency.user(2, ONE)
+    ledger = dps.Ledger.create(tmp_path / "users", data="rows", adjacency=users, epsilon=20, delta=0)
+    mechanism = vectors(adjacency=users, noise="laplace", epsilon=9, delta=0)
+    release, out = mechanism.release(rows), tmp_path / "out.dps"
+    for by in ["row", "content"]:
+        north = ledger.part("regions", "north", by=by)
+        for pay in [
+            lambda: north.check(mechanism.guarantee),
+            lambda: north.declare(release.guarantee, label="a file"),
+            lambda: north.add(release, label="a file"),
+            lambda: north.record(release, label="a file"),
+            lambda: mechanism.release(rows, ledger=north),
+            lambda: mechanism.write(out, rows, ledger=north),
+        ]:
+            with pytest.raises(dps.errors.ParameterError, match="in every other part.*say unit"):
+                pay()
+    assert len(ledger) == 0 and not out.exists()
+    ledger.part("regions", "north", by="unit").add(release, label="whole users")
+    assert ledger.show()["spent"]["basic"] == pytest.approx(9)
+    # Of one row each the ledger counts as many parts as its unit has rows.
+    ledger.part("years", "first", by="row").check(vectors(noise="laplace", epsilon=1, delta=0).guarantee)
+
+
 def test_what_is_refused_costs_nothing(tmp_path, rows, ledger):
     with pytest.raises(dps.errors.DataError):
         vectors().release(rows * 100, ledger=ledger)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 import dps
-from conftest import ONE, PERSON
+from conftest import ONE, PERSON, vectors
 
 
 def gaussian_delta(epsilon, mu):
@@ -88,13 +88,27 @@ def test_releases_are_handed_on_as_ledgers_count_them(tmp_path, rows, command):
     ledger = dps.Ledger.create(
         tmp_path / "ledger", data="rows", adjacency=ONE, epsilon=1e4, delta=1e-3
     )
-    for counts in [ledger.check, lambda guarantee: ledger.declare(guarantee, label="a file")]:
+    for counts in [
+        ledger.check,
+        lambda guarantee: ledger.declare(guarantee, label="a file"),
+        lambda guarantee: dps.compose([guarantee], delta=1e-6),
+        lambda guarantee: dps.compose([plain, (guarantee, 2)], delta=1e-6),
+    ]:
         counts(plain)
         with pytest.raises(dps.errors.CertificateError, match="were mapped"):
             counts(mapped)
     command(*common, "--insecure-test-noise", 3, "--force")
-    with pytest.raises(dps.errors.CertificateError, match="known number"):
-        dps.Release.open(out, accept=["test-noise"]).guarantee.to_exchange()
+    known = dps.Release.open(out, accept=["test-noise"]).guarantee
+    for counts in [dps.Guarantee.to_exchange, lambda known: dps.compose([known], delta=1e-6)]:
+        with pytest.raises(dps.errors.CertificateError, match="known number"):
+            counts(known)
+
+
+def test_releases_that_no_loss_distribution_can_state_are_counted(rows):
+    given = vectors(noise="laplace", epsilon=1000, delta=0).release(rows).guarantee
+    with pytest.raises(dps.errors.CalibrationError):
+        given.to_exchange()
+    assert dps.compose([(given, 2)], delta=0, method="basic")[1] == pytest.approx(2000)
 
 
 def test_dp_accounting_reads_what_we_hand_on():

@@ -376,6 +376,26 @@ def test_explain_bounds_what_an_attacker_learns(tmp_path, rows, command):
         individual.explain()
 
 
+def test_what_states_a_guarantee_says_that_values_were_mapped(tmp_path, rows, command):
+    table, out = tmp_path / "rows.npy", tmp_path / "out.dps"
+    np.save(table, rows)
+    spends = ["--adjacency", "attribute", "--beta", 1, "--bound", 1000, "--epsilon", 1, "--delta", 0]
+    common = ["--out", out, "-k", 4, "--noise", "laplace", *spends]
+    command("release", "sketch", table, *common, "--divide", 0.01)
+    release = dps.Release.open(out)
+    found = release.explain()
+    said = json.loads(command("explain", out, "--json"))
+    assert found["preprocessing"] == said["preprocessing"] == ["12 others: times 100.0"]
+    assert found["units"] == said["units"] and "after the preprocessing" in found["units"]
+    page = release._repr_html_()
+    assert "times 100.0" in page and found["units"] in page and "scale" not in page
+    assert "after the preprocessing" in repr(release)
+    plain = vectors().release(rows)
+    found = plain.explain()
+    assert found["preprocessing"] is None and found["units"] is None
+    assert "preprocessing" not in repr(plain) + plain._repr_html_()
+
+
 def test_rows_that_were_mapped_in_different_ways_do_not_compare(tmp_path, rows, command):
     table, mapped = tmp_path / "rows.npy", tmp_path / "map.toml"
     np.save(table, rows)

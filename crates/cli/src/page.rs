@@ -6,6 +6,7 @@ pub(crate) mod chart;
 mod curves;
 mod html;
 
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::explain::{Explanation, Guess, Learned};
 use dp_core::release_file::{AnyCertificate, Summary};
 use html::{Body, escape, whole};
@@ -88,6 +89,10 @@ impl Page<'_> {
         if let AnyCertificate::Private(certificate) = self.certificate {
             let guarantee = certificate.guarantee();
             facts.push(("neighbours", guarantee.adjacency().to_string()));
+            if let Ok(Some(stated)) = Preprocessing::stated(&statement.public) {
+                facts.push((Preprocessing::KEY, Vec::<String>::from(&stated).join("; ")));
+                facts.push(("units", Preprocessing::UNITS.into()));
+            }
             facts.push(("budget", guarantee.budget().to_string()));
             if let Some(delta) = guarantee.true_delta() {
                 facts.push(("delta that is truly given", delta.to_string()));
@@ -104,6 +109,12 @@ impl Page<'_> {
                     "<p><b>Protected:</b> {}.</p>\n",
                     escape(&explanation.protected)
                 ));
+                if self.certificate.statement().public.contains_key(Preprocessing::KEY) {
+                    body.paragraph(
+                        "All of this is about values after the preprocessing that is stated above: what changes by 1 in the file \
+                         may change by more there.",
+                    );
+                }
                 body.put("<p><b>Not protected:</b></p>\n");
                 body.list(&explanation.not_protected);
             }
@@ -149,7 +160,8 @@ impl Page<'_> {
             facts.push(("at whose word", explanation.basis.clone()));
         }
         body.facts(facts);
-        let public = statement.public.iter();
+        // The map stands above, in words.
+        let public = statement.public.iter().filter(|(name, _)| *name != Preprocessing::KEY);
         let public = public.map(|(name, value)| (name.as_str(), json(serde_json::to_value(value))));
         body.paragraph("What else is public:");
         body.facts(public);

@@ -343,6 +343,43 @@ fn answers_name_their_units() {
     }
 }
 
+/// Whoever reads what one change is reads that values were mapped first, and how.
+#[test]
+fn whatever_states_the_guarantee_states_the_map() {
+    let room = room();
+    let made = format!(
+        "release sketch raw.csv --id id --preprocess map.toml -k 2 --seed 3 {ATTRIBUTE} --noise gaussian"
+    );
+    let planned = room.json(&format!("{made} --plan-parts --key k --out m.json"));
+    let part = room.run(&format!("{made} --part 1/1 --key k --manifest m.json --out a.part"));
+    assert!(part.status.success(), "{}", text(&part));
+    let merge = "merge a.part --manifest m.json --key k --out a.dps";
+    let mut said = vec![planned, room.json(merge), room.json(merge)];
+    room.write("a.json", room.run("inspect a.dps --certificate").stdout);
+    said.extend(
+        ["verify a.json", "inspect a.json", "explain a.json"].map(|asked| room.json(asked)),
+    );
+    for said in said {
+        assert_eq!(said["preprocessing"].as_array().map(Vec::len), Some(3), "{said}");
+        assert!(said["units"].as_str().is_some_and(|s| s.contains("after the preprocessing")));
+    }
+    for (i, file) in ["a.dps", "a.json"].into_iter().enumerate() {
+        room.json(&format!("inspect {file} --html {i}.html"));
+        let html = String::from_utf8(room.read(&format!("{i}.html"))).expect("text");
+        let (people, _) = html.split_once("<details>").expect("the certificate, for machines");
+        for words in [
+            "age (column 1): missing is 44.0, moved to [0.0, 124.0]",
+            "after the preprocessing that",
+        ] {
+            assert!(people.contains(words), "{file}: {words}");
+        }
+        assert!(!people.contains("&quot;columns"), "{file}");
+    }
+    // Said once.
+    let written = text(&room.run(&format!("{made} --out b.dps --json")));
+    assert_eq!(written.matches("\"preprocessing\"").count(), 1, "{written}");
+}
+
 #[test]
 fn what_cannot_be_mapped_is_refused_by_name() {
     let room = room();

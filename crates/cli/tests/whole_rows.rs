@@ -234,6 +234,7 @@ fn every_release_of_rows_takes_users() {
     let whole = "--adjacency add-remove-row --norm-bound 10";
     let attribute = "--adjacency attribute --beta 1 --bound 10";
     for (unit, ledger) in [(whole, "rows.ledger"), (attribute, "attributes.ledger")] {
+        // Of users with three rows: a release of more rows of a user is paid once.
         let unit = unit.replace(" --bound 10", "");
         room.json(&format!(
             "ledger init {ledger} --data visits --epsilon 100 --delta 1e-3 {unit} --rows-a-user 3"
@@ -267,6 +268,8 @@ fn every_release_of_rows_takes_users() {
         ),
     ] {
         let (kind, options) = command.split_once(' ').expect("options");
+        // Three rows of a user may go where three others come.
+        let rows = if command.contains(whole) { 6 } else { 3 };
         let run = |file: &str, out: &str, more: &str| {
             room.json(&format!("release {kind} {file} --out {out} {options} {more}"))
         };
@@ -279,16 +282,18 @@ fn every_release_of_rows_takes_users() {
         assert_eq!(a, b, "{command}");
         let paid = if ledger.is_empty() { String::new() } else { format!("--ledger {ledger}") };
         let made = run("visits.csv", &format!("{name}3.dps"), &format!("{of} {paid}"));
-        assert!(made["adjacency"].as_str().expect("text").contains("up to 3 times for one user"));
+        let unit = format!("up to {rows} times for one user");
+        assert!(made["adjacency"].as_str().expect("text").contains(&unit), "{made}");
         assert!(!made.to_string().contains("left out"), "{made}");
         let verified = room.json(&format!("verify {name}3.dps"));
         assert_eq!(verified["verdict"], "holds together", "{verified}");
-        room.json(&format!("verify {name}3.dps --require adjacency=user,rows>=3"));
-        room.refuses(&format!("verify {name}3.dps --require rows>=4"), 1, &["rows"]);
+        room.json(&format!("verify {name}3.dps --require adjacency=user,rows>={rows}"));
+        let more = format!("verify {name}3.dps --require rows>={}", rows + 1);
+        room.refuses(&more, 1, &["rows"]);
         if !noise.is_empty() {
             let one = run("first.csv", &format!("{name}4.dps"), "--id who");
             let ratio = number(&made, noise) / number(&one, noise);
-            assert!((ratio - 3.0).abs() < 1e-4, "{ratio}");
+            assert!((ratio - 6.0).abs() < 1e-4, "{ratio}");
         }
     }
     // Each costs a ledger of users its own epsilon, not three times it.
@@ -300,6 +305,45 @@ fn every_release_of_rows_takes_users() {
             assert!((number(entry, "epsilon") - 8.0).abs() < 1e-6, "{entry}");
         }
     }
+}
+
+/// Rows put in front of a user's push as many out: the released matrix moves by more than so many rows that come or go, and by no
+/// more than is paid for.
+#[test]
+fn rows_that_push_others_out_are_paid_for() {
+    let room = Room::new();
+    let row = "--adjacency add-remove-row --norm-bound 1 --epsilon 1 --delta 1e-6";
+    for most in [1, 2] {
+        let (before, after) = ("u,0,1\n".repeat(most), "u,1,0\n".repeat(most) + "w,.1,.1\n");
+        room.write("x.csv", format!("uid,a,b\n{after}"));
+        room.write("y.csv", format!("uid,a,b\n{before}{after}"));
+        let of = format!("{row} --user uid --rows-a-user {most} --insecure-test-noise 3");
+        let matrix = |name: &str| -> Vec<f64> {
+            let file = format!("{name}{most}");
+            let run = format!("release covariance {name}.csv --out {file}.dps {of}");
+            for said in [room.json(&format!("{run} --dry-run")), room.json(&run)] {
+                let about = said["epsilon_is_about"].as_str().expect("text");
+                let unit = format!("up to {} rows of one user that come or go", 2 * most);
+                assert!(about.contains(&unit), "{said}");
+            }
+            room.json(&format!("export {file}.dps --out {file}.csv --accept test-noise"));
+            let table = String::from_utf8(room.read(&format!("{file}.csv"))).expect("text");
+            let cells = table.lines().skip(1).flat_map(|line| line.split(',').skip(1));
+            cells.map(|cell| cell.parse().expect("a number")).collect()
+        };
+        let (x, y) = (matrix("x"), matrix("y"));
+        assert_eq!((x.len(), y.len()), (4, 4));
+        let moved = x.iter().zip(&y).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
+        let said = room.json(&format!("inspect x{most}.dps"));
+        let paid = number(&said["guarantee"]["profile"], "bound").powi(2);
+        assert!((paid / (2 * most) as f64 - 1.0).abs() < 1e-4, "{said}");
+        assert!(0.5 * paid < moved && moved <= paid, "{moved} {paid}");
+    }
+    // A sketch's noise is for one row; of a user they are two.
+    let jl = format!("release covariance x.csv --out refused.dps {row} --user uid");
+    let one = format!("{jl} --rows-a-user 1 --noise jl --sketch-rows 20");
+    room.refuses(&one, 1, &["of a user with several rows"]);
+    room.refuses(&format!("{jl} --rows-a-user 524289"), 2, &["at most 524288"]);
 }
 
 /// Sets alike: of every user the first enter, and all that enter lose the budget together.

@@ -231,7 +231,8 @@ impl Adjacency {
     }
 
     /// The unit is a user with at most `rows` rows (or sets), each of which may change as this
-    /// adjacency says.
+    /// adjacency says. Whoever keeps the first `m` rows of a user who may have more, where rows are added or removed, needs
+    /// `2 m`: a row that comes in may put another out.
     ///
     /// ```
     /// use dp_core::{Adjacency, NormBound};

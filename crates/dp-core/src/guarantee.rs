@@ -253,6 +253,7 @@ impl Guarantee {
             rows_apart: theorem.is_some_and(Theorem::rows_have_own_noise),
             adds_up: theorem.is_some(),
             again: theorem.is_some_and(Theorem::responses_have_levels),
+            gaps: theorem.is_some_and(Theorem::leaves_rows_out),
             several,
         }
     }
@@ -273,7 +274,9 @@ impl Guarantee {
             return Ok((once, false));
         }
         let row = removed || matches!(from, Adjacency::ZeroRow { .. });
-        let known = self.profile.as_ref().is_some_and(|p| p.of_replacement().is_some());
+        // That two rows at right angles are the worst is the theorem's.
+        let proven = self.provenance.theorem().is_some();
+        let known = proven && self.profile.as_ref().is_some_and(|p| p.of_replacement().is_some());
         if row && matches!(to, Adjacency::ReplaceRow { .. }) && known && from.rows() == 1 {
             return Ok((once, true));
         }

@@ -139,6 +139,11 @@ impl Theorem {
         }
     }
 
+    /// Whether short rows are no input of the mechanism: two long ones need not be joined by a path of long ones.
+    pub(crate) const fn leaves_rows_out(self) -> bool {
+        matches!(self, Self::SignsFresh)
+    }
+
     /// Whether every row of the input has outputs of its own, under noise of their own and one public
     /// matrix that was given: what several rows move is then at right angles.
     pub(crate) const fn rows_have_own_noise(self) -> bool {

@@ -11,6 +11,7 @@ mod accounting;
 mod accounting_edges;
 mod accounting_safe;
 mod adjacency;
+mod beyond_curves;
 mod certificate;
 mod certificate_rules;
 mod exchange;

@@ -1,14 +1,13 @@
 //! `dps explain`: what an attacker learns at most, from the certificate alone.
 
 use super::content::Content;
-use super::mapped::with_map;
+use super::mapped::with_map_of;
 use super::recheck;
 use super::worth::{class_name, doubts};
 use crate::error::{Error, Result, probability};
 use crate::output::Record;
 use clap::Args;
 use dp_core::certificate::Trust;
-use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::explain::{Explanation, Learned, Questions};
 use dp_core::ledger_file::BudgetFile;
 use dp_core::release_file::AnyCertificate;
@@ -83,8 +82,7 @@ impl Explain {
             .text("basis", &explanation.basis)
             .text("protected", &explanation.protected)
             .names("not_protected", &points(&explanation.not_protected));
-        let stated = Preprocessing::stated(&certificate.statement().public)?;
-        record = with_map(record, stated.as_ref());
+        record = with_map_of(record, certificate.statement())?;
         if let Finding::NotChecked(why) = checked {
             record = record.text("sensitivity", format!("NOT computed again: {why}"));
         }

@@ -1,6 +1,7 @@
 //! `dps inspect`: of release files and of certificates.
 
 use super::content::Content;
+use super::mapped::with_map_of;
 use super::worth::{class_name, facts};
 use super::{recheck, sheet};
 use crate::error::{Error, Result};
@@ -50,7 +51,7 @@ impl Inspect {
                 return Ok(Record::silent());
             }
             let text = summary.certificate.to_json();
-            let record = facts(record, &summary);
+            let record = facts(record, &summary)?;
             let verdict = verdict(&summary.certificate, recheck::summary(&summary, &Trust::none()));
             return Ok(fields(record, &text)?.text("verification", verdict));
         }
@@ -59,9 +60,10 @@ impl Inspect {
             print(&printable_json(&(content.certificate()?.to_json() + "\n")));
             return Ok(Record::silent());
         }
-        let record = fields(record, &text)?;
+        let mut record = fields(record, &text)?;
         let verdict = match content.certificate() {
             Ok(certificate) => {
+                record = with_map_of(record, certificate.statement())?;
                 let again = recheck::certificate(&certificate, &Trust::none());
                 verdict(&certificate, again)
             }

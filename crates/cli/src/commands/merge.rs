@@ -1,5 +1,6 @@
 //! `dps merge`.
 
+use crate::commands::mapped::with_map_of;
 use crate::commands::release::{promise, read_manifest};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -31,7 +32,7 @@ impl Merge {
     pub(crate) fn run(&self) -> Result<Record> {
         if let Some(certificate) = KeyFile::published(&self.key, &self.out)? {
             certificate.verify_consistency()?;
-            let record = self.record(&certificate);
+            let record = self.record(&certificate)?;
             return Ok(record.text("published", "before: its key is destroyed"));
         }
         let file = KeyFile::open(&self.key)?;
@@ -40,7 +41,7 @@ impl Merge {
         interrupt::watch(&self.out, None).map_err(|e| Error::io("signals", e))?;
         let certificate = publish(&manifest, file, &self.parts, to)?;
         certificate.verify_consistency()?;
-        let record = self.record(&certificate);
+        let record = self.record(&certificate)?;
         let record =
             record.integer("parts", self.parts.len() as u64).text("release id", manifest.id());
         Ok(match manifest.reserved() {
@@ -49,10 +50,10 @@ impl Merge {
         })
     }
 
-    fn record(&self, certificate: &Certificate) -> Record {
+    fn record(&self, certificate: &Certificate) -> Result<Record> {
         let record = Record::new()
             .text("release", self.out.display().to_string())
             .text("mechanism", &certificate.statement().mechanism);
-        promise(record, certificate.guarantee())
+        with_map_of(promise(record, certificate.guarantee()), certificate.statement())
     }
 }

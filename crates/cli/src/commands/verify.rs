@@ -2,6 +2,7 @@
 
 use super::attest::SignerOptions;
 use super::content::Content;
+use super::mapped::with_map_of;
 use super::trust::TrustOptions;
 use super::worth::{class_name, facts};
 use super::{loaded, recheck};
@@ -45,7 +46,7 @@ impl Verify {
         let mut record = self.signer.check_release(record, &self.file, &content)?;
         let (certificate, report) = if content.is_release()? {
             let (summary, report) = loaded::examined(&content, &trust)?;
-            record = facts(record, &summary);
+            record = facts(record, &summary)?;
             if report.payload == Finding::Agrees {
                 let text = format!(
                     "values lie on the stated grid, and vary no less than the stated noise (false \
@@ -56,6 +57,7 @@ impl Verify {
             (summary.certificate, report)
         } else {
             let certificate = content.certificate()?;
+            record = with_map_of(record, certificate.statement())?;
             let again = recheck::certificate(&certificate, &trust)?;
             let none = Finding::NotChecked("there is none beside a certificate");
             let report = Report::new(again, none);

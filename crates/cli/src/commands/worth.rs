@@ -1,10 +1,10 @@
 //! What a certificate is worth, and what a release file says besides it.
 
-use super::mapped::with_map;
+use super::mapped::with_map_of;
+use crate::error::Result;
 use crate::output::Record;
 use dp_core::Provenance;
 use dp_core::certificate::Exception;
-use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::release_file::{AnyCertificate, Summary};
 
 pub(super) fn class_name(certificate: &AnyCertificate) -> &'static str {
@@ -43,17 +43,15 @@ pub(super) fn doubts(certificate: &AnyCertificate) -> Vec<String> {
 pub(super) const IDS: &str = "public, and not protected";
 
 /// What a release file says besides its certificate.
-pub(super) fn facts(record: Record, summary: &Summary) -> Record {
+pub(super) fn facts(record: Record, summary: &Summary) -> Result<Record> {
     let record = match summary.ids {
         Some(_) => record.text("ids of rows", IDS),
         None => record,
     };
-    let stated = Preprocessing::stated(&summary.certificate.statement().public);
-    // A certificate that was read states one that holds together.
-    let record = with_map(record, stated.ok().flatten().as_ref());
-    record
+    let record = with_map_of(record, summary.certificate.statement())?;
+    Ok(record
         .text("kind", summary.kind.name())
         .integer("rows", summary.rows)
         .integer("columns", summary.columns)
-        .text("fingerprint", &summary.fingerprint)
+        .text("fingerprint", &summary.fingerprint))
 }

@@ -232,20 +232,7 @@ impl Foreign {
     /// [`Error::CertificateRejected`], also as [`Certificate::require_secret_randomness`]; as [`Preprocessing::of_unit`] and
     /// [`Foreign::of`].
     pub fn of_release(certificate: &Certificate) -> Result<Self> {
-        certificate.require_secret_randomness()?;
-        let guarantee = certificate.guarantee();
-        let unit = guarantee.adjacency();
-        if let Some(map) = Preprocessing::stated(&certificate.statement().public)? {
-            let mapped = map.of_unit(unit)?;
-            if mapped != unit {
-                let text = format!(
-                    "its rows were mapped first: what is said of them ({unit}) becomes {mapped} behind the map, which this form has no place \
-                     for. Enter the release itself in a ledger (dps ledger record), which counts the map"
-                );
-                return Err(rejected("guarantee.adjacency", text));
-            }
-        }
-        Self::of(guarantee)
+        Self::of(&Guarantee::try_from(certificate)?)
     }
 
     /// All that a ledger holds, as one guarantee: the composition. It holds where every release's
@@ -277,6 +264,28 @@ impl Foreign {
             ledger.at_their_word().map_or(String::new(), |said| format!("; {said}"))
         );
         Ok(Self::new(ledger.adjacency(), stated, LIBRARY, reason))
+    }
+}
+
+/// The guarantee of a release for whoever counts guarantees and knows no release: refused where [`Foreign::of_release`] refuses it, but
+/// no loss distribution is made of it.
+impl TryFrom<&Certificate> for Guarantee {
+    type Error = Error;
+    fn try_from(certificate: &Certificate) -> Result<Self> {
+        certificate.require_secret_randomness()?;
+        let guarantee = certificate.guarantee();
+        let unit = guarantee.adjacency();
+        if let Some(map) = Preprocessing::stated(&certificate.statement().public)? {
+            let mapped = map.of_unit(unit)?;
+            if mapped != unit {
+                let text = format!(
+                    "its rows were mapped first: what is said of them ({unit}) becomes {mapped} behind the map, which a guarantee by itself \
+                     has no place for. Enter the release itself in a ledger (dps ledger record), which counts the map"
+                );
+                return Err(rejected("guarantee.adjacency", text));
+            }
+        }
+        Ok(guarantee.clone())
     }
 }
 

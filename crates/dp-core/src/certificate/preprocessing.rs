@@ -93,6 +93,28 @@ impl ColumnMap {
     }
 }
 
+impl core::fmt::Display for ColumnMap {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut words = Vec::new();
+        words.extend(self.missing.map(|x| format!("missing is {x:?}")));
+        if self.low.is_some() || self.high.is_some() {
+            let [low, high] =
+                [self.low, self.high].map(|x| x.map_or("any".into(), |x| format!("{x:?}")));
+            words.push(format!("moved to [{low}, {high}]"));
+        }
+        words.extend(self.shift.map(|x| format!("less {x:?}")));
+        words.extend(self.scale.map(|x| format!("times {x:?}")));
+        if let [Some(low), Some(high)] = [self.low, self.high].map(|x| self.apply(x?)) {
+            let (low, high) = (low.min(high), low.max(high));
+            words.push(format!(
+                "so within [{low:?}, {high:?}], and a change is at most {:?}",
+                high - low
+            ));
+        }
+        if words.is_empty() { f.write_str("as it stands") } else { f.write_str(&words.join(", ")) }
+    }
+}
+
 /// What becomes of one column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,6 +142,9 @@ pub struct Preprocessing {
 impl Preprocessing {
     /// The public parameter of certificates that states it, as [`text`](Preprocessing::text).
     pub const KEY: &'static str = "preprocessing";
+    /// What the numbers of a release are about whose certificate states it.
+    pub const UNITS: &'static str =
+        "of values after the preprocessing: bounds, beta, shifts, estimates and errors";
     /// Longest text.
     const LONGEST: usize = 1 << 19;
 
@@ -259,5 +284,14 @@ impl Preprocessing {
             _ => true,
         };
         if this.text() == *text && agrees { Ok(Some(this)) } else { Err(wrong()) }
+    }
+}
+
+/// What becomes of the columns, in words, one after the other.
+impl From<&Preprocessing> for Vec<String> {
+    fn from(stated: &Preprocessing) -> Self {
+        let own = stated.columns.iter().map(|c| format!("{} (column {}): {}", c.name, c.at, c.map));
+        let rest = stated.d - stated.columns.len() as u64;
+        own.chain((rest > 0).then(|| format!("{rest} others: {}", stated.default))).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::curve::{Curve, Near};
 use super::kind::Kind;
-use super::kinds::{Profile, covariance_sensitivity};
+use super::kinds::{CoordinateProfile, Profile, covariance_sensitivity};
 use super::pld::Merged;
 use super::response::Bit;
 use crate::adjacency::{Adjacency, Steps};
@@ -21,6 +21,8 @@ pub(crate) struct Meeting {
     pub(crate) adds_up: bool,
     /// Changes of one row may fall on the same response, which loses as much again each time.
     pub(crate) again: bool,
+    /// Between two inputs there may be none that lies within one change of both: the mechanism refuses what is there.
+    pub(crate) gaps: bool,
     /// They may be of several attributes or rows, and not one change that is so many times as large.
     pub(crate) several: bool,
 }
@@ -103,11 +105,22 @@ impl Profile {
                 Self::DiscreteGaussian { moves: moves.saturating_mul(size), sigma }
             }
             Self::PureDp { epsilon } => Self::PureDp { epsilon: Epsilon::new(epsilon.get() * l1)? },
-            Self::GaussianAndPure { sensitivity, sigma, epsilon } => Self::GaussianAndPure {
-                sensitivity: L2Sensitivity::new(times(sensitivity.get(), l1))?,
-                sigma,
-                epsilon: Epsilon::new(epsilon.get() * l1)?,
-            },
+            // Of a theorem: both parts move as far, each. The curve alone may be of another mechanism.
+            Self::GaussianAndPure { sensitivity, sigma, epsilon } if meeting.adds_up => {
+                Self::GaussianAndPure {
+                    sensitivity: L2Sensitivity::new(times(sensitivity.get(), l1))?,
+                    sigma,
+                    epsilon: Epsilon::new(epsilon.get() * l1)?,
+                }
+            }
+            // No path leads there: all responses of a row may differ, and no more.
+            Self::BinomialMixture {
+                trials,
+                coordinate: CoordinateProfile::RandomizedResponse { keep },
+                ..
+            } if meeting.gaps && each > 1 => {
+                Self::RandomizedResponse { bits: trials.saturating_mul(groups), keep }
+            }
             Self::RandomizedResponse { bits, keep } if meeting.again && each > 1 => {
                 // What three changes or more of several attributes lose of some responses fits into those of twice as many.
                 let twice = || bits.saturating_mul(2).saturating_sub(1);

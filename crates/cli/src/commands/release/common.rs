@@ -266,7 +266,9 @@ impl OutputOptions {
         let mut record = Record::new()
             .text("release", self.out.display().to_string())
             .text("mechanism", &statement.mechanism);
-        for (name, value) in &statement.public {
+        // The map is said in words.
+        let public = statement.public.iter();
+        for (name, value) in public.filter(|(name, _)| *name != Preprocessing::KEY) {
             let value = serde_json::to_value(value).unwrap_or_default();
             record = record.json(name, &value);
         }

@@ -4,6 +4,7 @@ use super::common::{OutputOptions, SeedOptions};
 use super::feed::{Feed, Source};
 use super::part_options::PartOf;
 use crate::commands::disjoint::named;
+use crate::commands::mapped::with_map;
 use crate::error::{Error, Result};
 use crate::output::Record;
 use dp_core::ledger_file::BudgetFile;
@@ -169,6 +170,7 @@ impl OutputOptions {
             .integer("blocks", manifest.inputs().blocks.len() as u64)
             .text("key", path.display().to_string());
         let record = super::promise(record, asked.guarantee);
+        let record = with_map(record, self.mapped.get().map(AsRef::as_ref));
         Ok(match manifest.reserved() {
             Some(Reserved { charge, .. }) => record.text("reserved in the ledger as", charge),
             None => record,

@@ -166,7 +166,8 @@ pub(crate) struct UserOptions {
     #[arg(long, value_name = "COLUMN", requires = "rows_a_user")]
     user: Option<String>,
     /// Most rows or sets of a user: of those who have more the first in the file are released. How many were left out is said to
-    /// you alone.
+    /// you alone. With --adjacency add-remove-row the unit is up to 2 M rows of one user that come or go, since a row that comes
+    /// in may put another out: twice the noise, and M is 2^19 at most.
     #[arg(long, value_name = "M", requires = "user", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     rows_a_user: Option<u64>,
 }
@@ -177,10 +178,19 @@ impl UserOptions {
         self.user.is_some()
     }
 
-    /// The unit, and how its rows are bounded.
+    /// The unit, and how its rows are bounded. Where rows come and go, as many of a user may leave those that enter as come in
+    /// (`docs/proofs/adjacency.md`).
     pub(crate) fn of(&self, each: Adjacency, bound: impl FnOnce(Users)) -> Result<Adjacency> {
         let (Some(column), Some(most)) = (&self.user, self.rows_a_user) else { return Ok(each) };
-        let unit = each.of_user(most)?;
+        let unit = match each {
+            Adjacency::AddRemoveRow { .. } if most > 1 << 19 => {
+                return Err(Error::usage(
+                    "--rows-a-user with --adjacency add-remove-row is at most 524288: as many rows of a user may leave as come in",
+                ));
+            }
+            Adjacency::AddRemoveRow { .. } => each.of_user(2 * most)?,
+            _ => each.of_user(most)?,
+        };
         bound(Users::new(column, most));
         Ok(unit)
     }

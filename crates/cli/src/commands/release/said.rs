@@ -73,7 +73,14 @@ fn scales(record: Record, profile: &Profile) -> Record {
 
 /// What one epsilon covers, in words.
 fn about(guarantee: &Guarantee) -> String {
-    if guarantee.adjacency().rows() > 1 {
+    let rows = guarantee.adjacency().rows();
+    if let (2.., Adjacency::AddRemoveRow { .. }) = (rows, guarantee.adjacency().each()) {
+        return format!(
+            "up to {rows} rows of one user that come or go together, for this whole file (the number of rows is private too); a \
+             row that passes to another user is a change of both; every further release of the file adds up"
+        );
+    }
+    if rows > 1 {
         return "all rows of one user together, up to the number that is named, for this whole file; whose the rows are is \
                 not protected; every further release of the file adds up"
             .into();

@@ -52,8 +52,10 @@ def check_release(code, payload, t, open_ends):
         specs = f if code in (2, 3, 4) else [printed]
         need(type(specs) is list and specs, "parameters")
         first = specs[0]
-        for spec in specs:
-            check_projection(spec, states if spec is first else lambda **_: None)
+        for i, spec in enumerate(specs):
+            check_projection(spec, states if i == 0 else lambda **_: None)
+            if i > 0:
+                states(**{f"projection_seed_{i + 1}": spec["seed"]})
         need(sum(s["k"] for s in specs) == columns and all(s["d"] == first["d"] for s in specs), "shape: columns of the projection")
         states(n=rows)
         if profile:

@@ -158,16 +158,16 @@ impl Theorem {
         )
     }
 
-    /// Whether some pair of inputs moves what the theorem's profile says, all of it: one row, one attribute of the longest row of
-    /// the matrix, the ends of a range. (Rows that replace each other move a covariance of one dimension by less, and the steps
-    /// of a regression are not moved most by one pair.)
+    /// Whether a pair of inputs that differ by all that the adjacency says moves what the profile says, all of it: one row, one
+    /// attribute of the longest row of the matrix, the ends of a range. (Rows that replace each other move a covariance of one
+    /// dimension by less, a zeroed row keeps its constant, and the steps of a regression are not moved most by one pair.)
     pub(crate) fn is_attained(self, adjacency: Adjacency) -> bool {
         match self {
             Self::GaussianOnRows
             | Self::ProjectionGaussian
             | Self::ProjectionStaircase
             | Self::BoundedValues => true,
-            Self::CovarianceGaussian => !matches!(adjacency, Adjacency::ReplaceRow { .. }),
+            Self::CovarianceGaussian => matches!(adjacency, Adjacency::AddRemoveRow { .. }),
             _ => false,
         }
     }

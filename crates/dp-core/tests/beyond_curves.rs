@@ -1,6 +1,7 @@
 //! Several changes of a profile whose theorem is not known, and of inputs that no path joins: what a curve says of one change is
 //! not what its mechanism says of two.
 
+use dp_core::explain::TradeOff;
 use dp_core::profile::{CoordinateProfile, RowChange};
 use dp_core::{
     Adjacency, Budget, Epsilon, Guarantee, L2Sensitivity, NoiseScale, NormBound, PrivacyProfile,
@@ -85,6 +86,12 @@ fn rows_around_a_gap_may_differ_in_every_sign() {
         (shift(2.0).of_user(2).unwrap(), all(6)),
     ] {
         assert_eq!(signs.profile_under(unit).unwrap().unwrap(), expected, "{unit}");
+    }
+    // Several changes at once may be of as many rows.
+    for changes in [2, 10] {
+        let told = TradeOff::of(&signs, changes).unwrap().advantage();
+        let rows = TradeOff::new(&all(3 * changes)).unwrap().advantage();
+        assert!((told - rows).abs() < 1e-12, "{changes}: {told} {rows}");
     }
     // Two rows of a user, each of which changes once.
     let rows = signs.profile_under(shift(1.0).of_user(2).unwrap()).unwrap().unwrap();

@@ -2,9 +2,12 @@
 
 use dp_core::accounting::{Ledger, Method, Named};
 use dp_core::certificate::preprocessing::{ColumnMap, MappedColumn, Preprocessing};
+use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
+use dp_core::profile::RowChange;
 use dp_core::{
     Adjacency, Budget, Delta, Guarantee, L2Sensitivity, NoiseScale, NormBound, PrivacyProfile,
-    Profile, Shift,
+    Profile, Shift, Theorem, authority,
 };
 use proptest::prelude::*;
 
@@ -217,4 +220,32 @@ fn replaced_and_zeroed_rows_are_shifts_before_the_map() {
     near(mu(&zeroing, zeroed, Some(&one)), 0.25);
     // Replaced rows are any rows, before and behind.
     near(mu(&release(replaced), replaced, Some(&scaled(5.0, Some(-1.0)))), 0.125);
+}
+
+/// A guarantee about rows that come and go may be asked about zeroed ones: by itself it is not handed on where the map moves zero.
+#[test]
+fn guarantees_of_rows_that_come_and_go_are_not_handed_on_where_zero_moves() {
+    let bound = NormBound::new(1.0).unwrap();
+    let (sigma, grid) = (NoiseScale::new(8.0).unwrap(), Grid::new(-30).unwrap());
+    let profile = Profile::SymmetricGaussian { bound, sigma, change: RowChange::AddRemove };
+    let budget = Budget::new(1.0, 1e-2).unwrap();
+    let unit = Adjacency::AddRemoveRow { bound };
+    let theorem = Theorem::CovarianceGaussian;
+    let handed = |map: ColumnMap| {
+        let guarantee = authority!().proven(unit, budget, profile.clone(), theorem).unwrap();
+        let map = Preprocessing { columns: vec![], d: 2, default: map };
+        let public = PublicParameters::from([
+            ("d".to_owned(), 2_u64.into()),
+            (Preprocessing::KEY.to_owned(), map.text().into()),
+        ]);
+        let noise = NoiseLaw::SymmetricGaussian { sigma, grid };
+        let generator = GeneratorKind::OsChacha12;
+        let statement = Statement { mechanism: "a test".into(), noise, generator, public };
+        Guarantee::try_from(&authority!().certificate(statement, guarantee))
+    };
+    let scaled = ColumnMap { scale: Some(5.0), ..ColumnMap::default() };
+    let moved = ColumnMap { shift: Some(0.3), ..ColumnMap::default() };
+    assert!(handed(scaled).is_ok());
+    let error = handed(moved).unwrap_err().to_string();
+    assert!(error.contains("mapped") && error.contains("ledger record"), "{error}");
 }

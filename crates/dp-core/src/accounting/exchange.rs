@@ -276,8 +276,14 @@ impl TryFrom<&Certificate> for Guarantee {
         let guarantee = certificate.guarantee();
         let unit = guarantee.adjacency();
         if let Some(map) = Preprocessing::stated(&certificate.statement().public)? {
-            let mapped = map.of_unit(unit)?;
-            if mapped != unit {
+            // A guarantee about rows that come and go may stand for zeroed ones as well.
+            let zeroed = match unit.each() {
+                Adjacency::AddRemoveRow { bound } => Adjacency::ZeroRow { bound },
+                each => each,
+            };
+            let (each, behind) = (zeroed.of_user(unit.rows())?, map.of_unit(unit)?);
+            let mapped = if behind == unit { map.of_unit(each)? } else { behind };
+            if mapped != unit && mapped != each {
                 let text = format!(
                     "its rows were mapped first: what is said of them ({unit}) becomes {mapped} behind the map, which a guarantee by itself \
                      has no place for. Enter the release itself in a ledger (dps ledger record), which counts the map"

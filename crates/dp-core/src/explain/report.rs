@@ -207,7 +207,7 @@ impl Learned {
         words.push(
             match self.reached {
                 true => {
-                    "for the worst pair of inputs some test reaches these bounds; none passes them"
+                    "for the worst pair of inputs that differ by as much as is said some test reaches these bounds; none passes them"
                 }
                 false => "no test passes these bounds; whether one reaches them is not known",
             }

@@ -6,7 +6,7 @@ use super::paid::payload_hash;
 use super::replay::{Charge, Contents, Stage, read};
 use crate::accounting::{Entry, Ledger};
 use crate::disk::{
-    Disk, Identity, folder_of, identity, identity_of, look, names, open_file, open_own,
+    Disk, Identity, folder_of, identity, identity_of, is_private, look, names, open_file, open_own,
 };
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -370,6 +370,7 @@ impl Locked {
                 if let Err(e) = renamed {
                     if e.kind() != std::io::ErrorKind::AlreadyExists
                         || before > 1
+                        || !is_unseen(hidden)
                         || !self.is_hidden(hidden, path, file, before)
                     {
                         return Err(failed(e));
@@ -395,4 +396,9 @@ impl Locked {
         self.step("close", place, None, Stage::Closed)?;
         Ok(said)
     }
+}
+
+/// Whether nobody but its owner could read a file: one that had its name once lost that.
+fn is_unseen(hidden: &Path) -> bool {
+    open_own(hidden).and_then(|file| is_private(&file)).unwrap_or(false)
 }

@@ -117,6 +117,17 @@ fn a_hidden_name_that_is_left_goes() {
         let done = room.release(&Disk::gated(Arc::new(gate), false), Existing::Keep);
         assert!(done.is_ok(), "{done:?}");
         assert_eq!(room.names().len(), 1 + usize::from(fails));
+        if fails {
+            // Others could read it by its name, whatever has that now: never taken back.
+            let kept = room.folder.path().join("kept");
+            std::fs::rename(room.path("a"), &kept).unwrap();
+            std::fs::write(room.path("a"), "other").unwrap();
+            std::fs::remove_file(&kept).unwrap();
+            let file = BudgetFile::open(&room.ledger).unwrap();
+            assert_eq!(room.counted(&file), 1);
+            assert!(file.recovered()[0].contains("left as it is"), "{:?}", file.recovered());
+            std::fs::remove_file(room.path("a")).unwrap();
+        }
         room.check_now(0);
         room.check_after(&done);
     }

@@ -113,13 +113,14 @@ impl Profile {
                     epsilon: Epsilon::new(epsilon.get() * l1)?,
                 }
             }
-            // No path leads there: all responses of a row may differ, and no more.
+            // No path leads there: all responses of a row may differ, and no more. Several changes may be of as many rows.
             Self::BinomialMixture {
                 trials,
                 coordinate: CoordinateProfile::RandomizedResponse { keep },
                 ..
             } if meeting.gaps && each > 1 => {
-                Self::RandomizedResponse { bits: trials.saturating_mul(groups), keep }
+                let rows = if meeting.several { size } else { groups };
+                Self::RandomizedResponse { bits: trials.saturating_mul(rows), keep }
             }
             Self::RandomizedResponse { bits, keep } if meeting.again && each > 1 => {
                 // What three changes or more of several attributes lose of some responses fits into those of twice as many.

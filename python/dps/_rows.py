@@ -33,11 +33,12 @@ def _dense(array: np.ndarray) -> np.ndarray:
     if kind == "b" or (kind == "u" and size == 1):
         wanted = np.uint8
     if kind in "iu" and size == 8 and array.size:
-        _check_exact(array)
+        exact(array)
     return np.require(array, dtype=wanted, requirements=["C", "A"])
 
 
-def _check_exact(array: np.ndarray) -> None:
+def exact(array: np.ndarray) -> None:
+    """Refuses whole numbers that float64 rounds."""
     if int(array.max()) > _EXACT or int(array.min()) < -_EXACT:
         raise DataError("whole numbers beyond 2^53 are not exact as float64: scale them first")
 
@@ -50,7 +51,7 @@ def _sparse(matrix: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
     if np.iscomplexobj(csr.data):
         raise DataError(f"a sparse matrix of type {csr.dtype} holds no rows")
     if csr.dtype.kind in "iu" and csr.nnz:
-        _check_exact(csr.data)
+        exact(csr.data)
     n, d = csr.shape
     # Before they become 32 bits: one beyond would be read as another column.
     if csr.nnz and not (0 <= int(csr.indices.min()) and int(csr.indices.max()) < d):

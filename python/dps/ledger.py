@@ -26,7 +26,8 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = os.fspath(path)
+        # The same file wherever the process goes.
+        self._path = os.path.abspath(os.fspath(path))
         self._part: tuple[str, str, str] | None = None
         _dps.ledger_show(self._path)
 

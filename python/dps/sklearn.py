@@ -2,8 +2,8 @@
 
 `random_state` governs public randomness only: whoever sets it may have known it before the rows, so that calibration is
 realised (for the very projection that it gives); it never touches the noise. The same batch, given again to the same
-object, gets the same release, remembered in memory under a secret key and not paid again; another batch is another release,
-which a ledger pays. Pickles and clones drop keys and what was remembered. Transformers refuse to release when a parameter
+object, gets the same release, remembered in memory under a secret key and not paid again, until it is fitted again without a
+`random_state`; another batch is another release, which a ledger pays. Pickles and clones drop keys and what was remembered. Transformers refuse to release when a parameter
 was changed after `fit`; `ledger` alone may change at any time.
 """
 
@@ -28,7 +28,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._base import Mechanism
 from ._checks import shown
-from .errors import ParameterError
+from ._rows import exact
+from .errors import DataError, ParameterError
 from .ledger import pays
 from .matrices import Covariance
 from .privacy import Adjacency
@@ -42,6 +43,33 @@ __all__ = [
     "PrivateRegression",
     "PrivateSigns",
 ]
+
+
+def _plain(values: Any) -> None:
+    """Refuses what becomes numbers only by hiding something: masks, dates, texts, whole numbers that would be rounded."""
+    if np.ma.is_masked(values):
+        raise DataError("rows have masked values: fill them before the release")
+    kinds = getattr(values, "dtypes", None)
+    of = [getattr(values, "dtype", None)] if kinds is None else list(kinds)
+    if any(getattr(dtype, "kind", "f") in "mMSU" for dtype in of):
+        raise DataError("a column holds dates or texts: make numbers of them")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.size:
+        exact(values)
+
+
+def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """As `validate_data`, of plain numbers; no refusal shows a value."""
+    for values in (X, *y):
+        _plain(values)
+    try:
+        return validate_data(estimator, X, *y, **options)
+    except ValueError as error:
+        said = str(error)
+        if "could not convert" in said:
+            raise DataError("a value is a text that is no number: make numbers of texts") from None
+        if said.startswith("Complex data not supported"):
+            raise DataError("Complex data not supported: make real numbers of them") from None
+        raise
 
 
 class _Remembered:
@@ -164,7 +192,7 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
 
     def fit(self, X: Any, y: Any = None) -> _Rows:
         """Notes the number of features and draws the public seed; of values it asks only whether one is NaN; spends nothing."""
-        validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        _validated(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self._adjacency()
         seed = self._public_seed()
         self.seed_ = secrets.randbits(64) if seed is None else seed
@@ -179,7 +207,7 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
         """The release of a batch, with its certificate; remembered, so that it is paid once."""
         check_is_fitted(self)
         self._check_unchanged()
-        X = validate_data(
+        X = _validated(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )
         if not hasattr(self, "_remembered"):
@@ -352,7 +380,6 @@ class _Moments(_Private):
         settings = (repr(mechanism.guarantee), rows.shape[1], means)
         if getattr(self, "_settings", None) != settings:
             self._remembered, self._settings = _Remembered(), settings
-        self.guarantee_ = mechanism.guarantee
         return self._remembered.of(mechanism, rows, self.ledger, type(self).__name__)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -407,8 +434,9 @@ class PrivateCovariance(_Moments):
 
     def fit(self, X: Any, y: Any = None) -> PrivateCovariance:
         """Releases the second moments of the rows."""
-        X = validate_data(self, X, dtype=np.float64)
+        X = _validated(self, X, dtype=np.float64)
         self.release_ = self._released(X)
+        self.guarantee_ = self.release_.guarantee
         self.moments_ = self.release_.to_numpy()
         self.positive_ = self.release_.positive()
         return self
@@ -457,7 +485,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
 
     def fit(self, X: Any, y: Any = None) -> PrivatePCA:
         """Releases the moments of the rows, and reads the components from them."""
-        X = validate_data(self, X, dtype=np.float64)
+        X = _validated(self, X, dtype=np.float64)
         most = X.shape[1]
         whole = isinstance(self.n_components, numbers.Integral) and self.n_components is not True
         if not whole or not 1 <= self.n_components <= most:
@@ -469,9 +497,11 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
                 value=shown(self.n_components),
                 allowed=allowed,
             )
-        self.release_ = self._released(X, means=self.center)
-        found = self.release_.pca(self.n_components, center=self.center)
-        self.mean_ = self.release_.moments().means if self.center else np.zeros(X.shape[1])
+        release = self._released(X, means=self.center)
+        found = release.pca(self.n_components, center=self.center)
+        means = release.moments().means if self.center else np.zeros(X.shape[1])
+        # Nothing is of another release than the rest.
+        self.release_, self.guarantee_, self.mean_ = release, release.guarantee, means
         self.components_ = found.directions
         self.explained_ = found.explained
         self.subspace_error_ = found.subspace_error
@@ -481,7 +511,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
     def transform(self, X: Any) -> np.ndarray:
         """Rows less their mean, times components: as secret as the rows."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = _validated(self, X, dtype=[np.float64, np.float32], reset=False)
         return (X - self.mean_.astype(X.dtype)) @ self.components_.T.astype(X.dtype)
 
     def __sklearn_tags__(self) -> Any:
@@ -526,9 +556,10 @@ class PrivateRegression(RegressorMixin, _Moments):
 
     def fit(self, X: Any, y: Any) -> PrivateRegression:
         """Releases the moments of ``[X | y]``, and solves them."""
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self.release_ = self._released(np.column_stack([X, y]), means=self.fit_intercept)
-        found = self.release_.regression(X.shape[1])
+        X, y = _validated(self, X, y, dtype=np.float64, y_numeric=True)
+        release = self._released(np.column_stack([X, y]), means=self.fit_intercept)
+        found = release.regression(X.shape[1])
+        self.release_, self.guarantee_ = release, release.guarantee
         self.coef_, self.coef_ranges_ = found.coefficients, found.ranges
         self.intercept_ = found.intercept or 0.0
         return self
@@ -536,7 +567,7 @@ class PrivateRegression(RegressorMixin, _Moments):
     def predict(self, X: Any) -> np.ndarray:
         """Rows times coefficients, and the intercept."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = _validated(self, X, dtype=np.float64, reset=False)
         return X @ self.coef_ + self.intercept_
 
     def __sklearn_tags__(self) -> Any:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -141,6 +142,8 @@ class Job:
                     (number, group, first, min(block_rows, rows - first))
                     for first in range(0, rows, block_rows)
                 ]
+        if not blocks:
+            raise DataError("the files hold no row: nothing is planned, and nothing is paid")
         staging, key = Path(staging).resolve(), Path(key).resolve()
         staging.mkdir(mode=0o700)
         told = {
@@ -200,7 +203,10 @@ class Job:
             if missing:
                 raise DataError(f"part {missing[0]} of {self._of} is missing: nothing was published")
             _dps.parts_merge(self._staging / _MANIFEST, self._key, names, out)
-        shutil.rmtree(self._staging)
+        # A task that was given up may still write: it finds no folder any more.
+        gone = self._staging.with_name(f".{self._staging.name}.{secrets.token_hex(4)}")
+        self._staging.rename(gone)
+        shutil.rmtree(gone)
         return Path(out)
 
     def run(self, session: Any, out: str | os.PathLike[str]) -> Path:

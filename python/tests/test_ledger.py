@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -278,3 +279,16 @@ def test_a_stream_of_the_command_line_is_not_taken_up(tmp_path, rows, command):
     )
     with pytest.raises(dps.errors.DataError, match="another program"):
         dps.Stream.resume(journal)
+
+
+def test_a_ledger_is_the_same_file_in_every_folder(tmp_path, rows, monkeypatch):
+    made = {}
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        made[name] = dps.Ledger.create("budget", data=name, adjacency=ONE, epsilon=20, delta=1e-5)
+    monkeypatch.chdir(tmp_path / "b")
+    vectors().release(rows, ledger=made["a"])
+    again = pickle.loads(pickle.dumps(made["a"]))
+    vectors().release(rows, ledger=again)
+    assert (len(made["a"]), len(made["b"]), len(again)) == (2, 0, 2)

@@ -183,3 +183,24 @@ def test_a_driver_killed_at_the_very_end_commits_again(data, tmp_path):
     assert not other.exists()
     assert dps.spark.Job(staging, key=job._key).commit(out) == out
     assert out.read_bytes() == held and not staging.exists()
+
+
+def test_files_without_rows_cost_nothing(tmp_path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    parquet.write_table(pa.table({x: pa.array([], pa.float64()) for x in COLUMNS}), folder / "0.parquet")
+    ledger = dps.Ledger.create(tmp_path / "l", data="a test", adjacency=ONE, epsilon=20, delta=1e-5)
+    for place in ("first", "again"):
+        with pytest.raises(dps.errors.DataError, match="no row"):
+            planned(folder, tmp_path / place, ledger=ledger)
+        assert not (tmp_path / place / "staging").exists() and len(ledger) == 0
+
+
+def test_a_task_that_was_given_up_finds_no_folder(data, tmp_path):
+    job = planned(data, tmp_path / "job")
+    make(job, [1, 2, 3])
+    job.commit(tmp_path / "out.dps")
+    with pytest.raises((dps.errors.Error, OSError)):
+        make(job, [2])
+    # Neither the folder nor anything beside it is left.
+    assert sorted(path.name for path in (tmp_path / "job").iterdir()) == ["key"]

@@ -273,3 +273,31 @@ def test_components_are_counted_before_anything_is_paid(tmp_path, rows, componen
     with pytest.raises(dps.errors.ParameterError, match="n_components"):
         estimator.fit(rows)
     assert len(ledger) == 0
+
+
+def test_what_conversion_would_hide_is_refused():
+    """As of arrays that mechanisms are given; and no refusal shows a value."""
+    rows = np.zeros((4, 3))
+    masked = np.ma.masked_array(rows, mask=np.eye(4, 3, dtype=bool))
+    dates = np.full((4, 3), "2020-01-01", dtype="datetime64[D]")
+    texts = np.full((4, 3), "12345")
+    names = np.full((4, 3), "Alice Smith", dtype=object)
+    large = np.full((4, 3), 2**53 + 1)
+    for estimator, _ in ALL.values():
+        for bad in (masked, dates, texts, names, large, rows + 0.123456j):
+            y = [np.zeros(4)] if estimator is ALL["regression"][0] else []
+            with pytest.raises(dps.errors.DataError) as refused:
+                clone(estimator).fit(bad, *y)
+            for secret in ("Alice", "12345", "0.123456", "2020"):
+                assert secret not in str(refused.value)
+            assert refused.value.__suppress_context__ or refused.value.__context__ is None
+
+
+def test_a_fit_that_fails_leaves_the_one_before():
+    rows = np.random.default_rng(1).normal(size=(20_000, 3)) / 4
+    adjacency = dps.Adjacency.add_remove_row(bound=1)
+    pca = estimators.PrivatePCA(1, adjacency=adjacency, epsilon=8, delta=1e-6).fit(rows)
+    before = (pca.components_, pca.release_, pca.guarantee_)
+    with pytest.raises(dps.errors.Error):
+        pca.set_params(epsilon=0.01).fit(rows[:20])
+    assert all(one is other for one, other in zip(before, (pca.components_, pca.release_, pca.guarantee_)))

@@ -111,6 +111,13 @@ fn bounds_are_said_to_be_reached_where_they_are() {
             format!("covariance --noise gaussian --adjacency add-remove-row --norm-bound 1 {pair}"),
             true,
         ),
+        // A zeroed row keeps the constant behind it.
+        (
+            format!(
+                "covariance --means --noise gaussian --adjacency zero-row --norm-bound 1 {pair}"
+            ),
+            false,
+        ),
         // A row of one dimension that is replaced moves its square by less than two rows at right angles.
         (format!("covariance --noise gaussian {row} {pair}"), false),
         (format!("regression --target b --label-bound 1 {row} {pair}"), false),

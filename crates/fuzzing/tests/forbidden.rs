@@ -212,7 +212,11 @@ fn contradictions(name: &str, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
             one("another n", public, &|p| p["n"] = json!(2)),
             one("no bound of rows", public, &|p| p["row_bound"] = json!(1e30)),
         ],
-        "signs.dps" | "smooth.dps" => vec![one("one bit", profile, &|p| p["bits"] = json!(1))],
+        "signs.dps" => vec![
+            one("one bit", profile, &|p| p["bits"] = json!(1)),
+            one("another seed behind the first", public, &|p| p["projection seed 2"] = json!(0)),
+        ],
+        "smooth.dps" => vec![one("one bit", profile, &|p| p["bits"] = json!(1))],
         "fresh.dps" => vec![
             one("seldom", profile, &|p| times(&mut p["probability"], 0.5)),
             one("long rows", public, &|p| times(&mut p["least norm"], 0.1)),

@@ -5,13 +5,15 @@
 
 use dp_core::certificate::{Exception, Trust};
 use dp_core::release_file::{Kind, encode, fingerprint, open};
-use dp_core::{Adjacency, Budget, EntryBound, Guarantee, NoiseRng, Shift};
+use dp_core::{Adjacency, Budget, EntryBound, Guarantee, NoiseRng, PublicSeed, Shift};
 use fuzzing::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use serde_json::{Value, json};
 use sketch::RowsView;
 use sketch::bounded::{BoundedConfig, BoundedLaw, PrivateBounded};
 use sketch::distances::ValueRange;
+use sketch::projection::Family;
+use sketch::signs::{FlipRule, PrivateSigns, SignSketch};
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -115,6 +117,42 @@ fn integer_noise_is_summed_up_again() {
     for ((name, _), verdict) in files.iter().zip(verdicts(&python, &files)) {
         assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
     }
+}
+
+/// Epsilons just below the largest loss, where delta is the difference of both: what is stated is above the delta that is given, and
+/// taken; what is below it, or far above, is not.
+#[test]
+fn small_deltas_of_responses_are_taken_as_they_are_stated() {
+    let (x, attribute) = ([0.25; 9], Adjacency::Attribute { beta: Shift::new(1.0).unwrap() });
+    let rows = RowsView::f64(1, 9, &x).unwrap();
+    let bound = EntryBound::new(1.0).unwrap();
+    let (mut honest, mut edited) = (Vec::new(), Vec::new());
+    for (epsilon, delta) in [0.01, 0.1, 0.3, 1.0, 3.0]
+        .into_iter()
+        .flat_map(|epsilon| [1e-8, 1e-12, 1e-15].map(|delta| (epsilon, delta)))
+    {
+        let sketch = SignSketch::repeated(Family::Oporp, 9, 4, 4, PublicSeed::new(3)).unwrap();
+        let budget = Budget::new(epsilon, delta).unwrap();
+        let rule = FlipRule::RandomizedResponse;
+        let signs = PrivateSigns::new(sketch, rule, attribute, bound, budget).unwrap();
+        let release = signs.release(rows, &mut NoiseRng::deterministic_not_private(4)).unwrap();
+        let bytes = encode(&release).unwrap();
+        let stated = release.certificate().guarantee().true_delta().unwrap().get();
+        for (what, moved) in [("less", -0.5), ("more", 0.5)] {
+            let forged = fuzzing::forged(&bytes, |_, fields| {
+                fields["certificate"]["ln_true_delta"] = json!(stated + moved * stated.abs());
+            });
+            edited.push((format!("{epsilon}, {delta}, {what}"), forged.unwrap()));
+        }
+        honest.push((format!("{epsilon}, {delta}"), bytes));
+    }
+    for (name, bytes) in &honest {
+        assert!(library_accepts(bytes), "{name}");
+    }
+    for (name, bytes) in &edited {
+        assert!(!library_accepts(bytes), "{name}");
+    }
+    judged(&honest, &edited);
 }
 
 /// Edits of the trailer's fields by somebody who sets every digest and checksum right again.

@@ -71,12 +71,6 @@ pub(crate) fn transposed_times(a: &RowsView<'_>, left: MatRef<'_, f64>) -> Vec<f
         let first = block * COLUMNS;
         let width = out.len() / k;
         let out = MatMut::from_column_major_slice_mut(out, k, width);
-        if let Storage::F64(values) = a.storage() {
-            let last = (m.max(1) - 1) * n + first + width;
-            let tile = MatRef::from_row_major_slice_with_stride(&values[first..last], m, width, n);
-            dense::product_into(out, Accum::Replace, left.transpose(), tile);
-            return;
-        }
         let mut out = out;
         let mut tile = vec![0.0; ROWS * width];
         for from in (0..m).step_by(ROWS) {

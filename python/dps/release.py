@@ -394,7 +394,7 @@ class Release:
 
     def shares(self, column: int = 0, *, failure: float = 0.05) -> list[Share]:
         """The share of every category of a column of `Bounded` with ``categories`` or one bit, each with an interval that covers
-        with probability at least ``1 - failure``."""
+        with probability at least ``1 - failure``: of values between two steps (one bit), after they were rounded at random."""
         return [Share(*told) for told in self._core.shares(whole("column", column), _failure(failure))]
 
     def moments(self, *, failure: float = 0.05) -> Moments:

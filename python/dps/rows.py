@@ -231,7 +231,7 @@ class Signs(Mechanism):
         that cosines can be estimated. ``smooth`` is the published rule.
     calibration : {"realised", "averaged"}
         As of `Vectors`; averaged needs `least_norm` (no possible row is shorter) or `lift` (a constant that
-        is appended to every row).
+        is appended to every row: cosines are then those of the rows with it).
 
     Notes
     -----

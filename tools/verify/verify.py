@@ -123,6 +123,9 @@ def check_release(code, payload, t, open_ends):
         need(2 <= cells <= 256 and 1 / noise["alphabet"] < noise["keep"] < 1, "cells, or a response that tells nothing")
         need(len(payload) == rows * columns and all(cell < cells for cell in payload), "shape, or a cell that is none")
         states(n=rows, d=columns, lowest_entry=f["low"], highest_entry=f["high"], offsets=f["offsets"])
+        if "categories" in c["public"]:
+            states(categories=noise["alphabet"])
+            need((f["low"], f["high"], f["offsets"]) == (0, noise["alphabet"] - 1, 1), "categories of another range")
         each, _ = parts(a)
         need(each["kind"] == "attribute" and profile["kind"] == "kary-response", "guarantee of bounded values")
         need(1e-60 <= f["high"] - f["low"] <= each["beta"], "a range wider than beta, or none")

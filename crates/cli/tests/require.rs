@@ -29,6 +29,9 @@ fn demands_are_met_or_named() {
         ("epsilon<=0.9", "epsilon = 1"),
         ("epsilon<=0.9,delta<=1e-6", "epsilon<=0.9 is demanded"),
         ("delta<=1e-7", "delta = 1e-6"),
+        // Of several the least, wherever it stands.
+        ("epsilon<=0.9,delta<=1e-6,epsilon<=5", "epsilon<=0.9 is demanded"),
+        ("epsilon<=5,delta<=1e-30,epsilon<=0.9,delta<=1e-6", "demanded"),
         ("epsilon<=1.01,delta<=1e-12", "demanded"),
         ("adjacency=replace-row", "one attribute changes"),
         ("epsilon<=1,beta>=2.5", "beta>=2.5"),

@@ -138,6 +138,22 @@ fn a_limit_by_renyi_counts_each_kind() {
     mixed.spend_accepting_claim(&large, more, "large").unwrap();
 }
 
+/// An average over seeds leaves out a share of them: no limit below that holds.
+#[test]
+fn a_limit_below_the_share_of_seeds_takes_no_average() {
+    let averaged = Profile::ChiMixtureGaussian {
+        k: 16,
+        entry_shift: L2Sensitivity::new(0.01).unwrap(),
+        sigma: scale(10.0),
+        later_mu: 0.0,
+    };
+    let run = stated(averaged, 0.5, 1e-10);
+    for (delta, fits) in [(1e-18, true), (1e-30, false)] {
+        let mut ledger = limited(1.0, delta, FilterRule::Renyi);
+        assert_eq!(ledger.spend_accepting_claim(&run, 1, "run").is_ok(), fits, "{delta}");
+    }
+}
+
 /// A sum of squares that is a hair beyond what the limit's delta allows is refused: there is room for rounding on one side only.
 #[test]
 fn a_limit_by_squares_leaves_room_on_the_safe_side() {

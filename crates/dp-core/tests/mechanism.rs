@@ -190,8 +190,12 @@ fn numbers_beyond_what_was_stated_are_refused() -> Outcome {
         let text = mechanism.release(values, &mut rng).unwrap_err().to_string();
         assert!(!text.contains("10.5") && !text.contains("e300"), "{text}");
     }
-    let touching = l2(2, 10.0).touching(3);
-    assert!(PrivateVector::<GaussianNoise>::calibrate((touching, basis()), budget).is_err());
+    // Whoever asks: the mechanism, or its noise alone.
+    for places in [0, 3] {
+        let touching = l2(2, 10.0).touching(places);
+        assert!(PrivateVector::<GaussianNoise>::calibrate((touching, basis()), budget).is_err());
+        assert!(Calibrated::<GaussianNoise>::calibrate(touching, budget, basis()).is_err());
+    }
     assert!(l2(2, 10.0).computed_within(f64::NAN).is_err());
     Ok(())
 }

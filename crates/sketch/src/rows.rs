@@ -423,16 +423,30 @@ impl<'a> RowsView<'a> {
     /// Whether the computed norm of a row is above `bound (1 + NORM_SLACK)`. When it is not, the
     /// norm is at most `bound (1 + 2 NORM_SLACK)`: docs/proofs/private-projection.md, "Norms of rows".
     fn norm_is_above(&self, row: usize, bound: f64) -> bool {
+        let (norm, bound) = self.norm_beside(row, bound);
+        norm > bound * (1.0 + NORM_SLACK)
+    }
+
+    /// Whether the computed norm of a row is below `bound`.
+    pub(crate) fn norm_is_below(&self, row: usize, bound: f64) -> bool {
+        let (norm, bound) = self.norm_beside(row, bound);
+        norm < bound
+    }
+
+    /// The computed norm of a row and a bound, in units in which no sum of squares leaves the range of double
+    /// precision: one, or the row's largest entry.
+    fn norm_beside(&self, row: usize, bound: f64) -> (f64, f64) {
         let squares = self.sum_of_squares(row, |x| x);
         if (LEAST_SQUARES..f64::INFINITY).contains(&squares) {
-            return squares.sqrt() > bound * (1.0 + NORM_SLACK);
+            return (squares.sqrt(), bound);
         }
-        // Squares that may have left the range of double precision: in units of the largest.
         let mut largest = 0f64;
         self.for_each_entry(row, |_, x| largest = largest.max(x.abs()));
-        largest > 0.0
-            && self.sum_of_squares(row, |x| x / largest).sqrt()
-                > bound / largest * (1.0 + NORM_SLACK)
+        if largest > 0.0 {
+            (self.sum_of_squares(row, |x| x / largest).sqrt(), bound / largest)
+        } else {
+            (0.0, bound)
+        }
     }
 
     /// Sum of the squares of a row, in blocks of 2^16 entries.

@@ -188,7 +188,9 @@ fn files_hold_categories_as_bounded_values() {
     for (release, law) in [
         (&release, BoundedLaw::Categories(4)),
         (&cells, BoundedLaw::LeastError),
-        (&released(&made(3, 2, 2.0), &[0.0; 3], 1), BoundedLaw::OneBit),
+        // Laws whose shape others have too: bits, and the law of least error at this epsilon.
+        (&released(&made(3, 2, 2.0), &[0.0; 3], 1), BoundedLaw::Categories(2)),
+        (&released(&made(3, 3, 2.0), &[0.0; 3], 1), BoundedLaw::Categories(3)),
     ] {
         let budget = release.certificate().guarantee().budget();
         assert_eq!(release.payload().made_by(budget, 1).expect("a law"), law);

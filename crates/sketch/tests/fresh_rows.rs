@@ -232,3 +232,22 @@ fn angles_cover_what_the_checks_let_pass() {
     };
     assert!(probability.get() >= of(0.5, 1.0 - f64::EPSILON));
 }
+
+/// A norm whose square leaves the range of double precision is not rounded up to the floor: such a row and its opposite
+/// differ in every sign.
+#[test]
+fn floors_hold_where_squares_underflow() {
+    let floor = 2f64.powi(-537);
+    let entry = |x: f64| EntryBound::new(x).unwrap();
+    let by = Adjacency::Attribute { beta: Shift::new(3.2e-162).unwrap() };
+    let floor_of = promised(floor);
+    let config = FreshConfig { d: 2, bits: 4, floor: floor_of, bound: entry(1e-161), adjacency: by };
+    let signs = FreshSigns::calibrate(config, Budget::new(1.0, 1e-6).unwrap()).unwrap();
+    let released = |x: &[f64]| {
+        let rows = RowsView::f64(1, 2, x).unwrap();
+        signs.release(rows, FreshSeed::draw().unwrap(), &mut NoiseRng::from_os().unwrap())
+    };
+    assert!(released(&[1.6e-162, 0.0]).is_err() && released(&[0.0, -1.6e-162]).is_err());
+    assert!(released(&[0.0, 0.0]).is_err());
+    assert!(released(&[2.0 * floor, 0.0]).is_ok() && released(&[floor, 0.0]).is_ok());
+}

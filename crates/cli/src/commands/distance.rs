@@ -6,6 +6,7 @@ use super::trust::TrustOptions;
 use crate::error::{Error, Result, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
+use dp_core::certificate::PublicValue;
 use dp_core::release_file::RowIds;
 use readers::DataError;
 use sketch::bounded::BoundedPairs;
@@ -150,7 +151,9 @@ impl Distance {
             let b = dp_core::Release::certified(b.clone(), right.certificate());
             let pairs = SignPairs::between(&a, &b)?;
             let known = [Measure::Cosine, Measure::Hamming];
-            return self.rows(
+            let stated = left.certificate().statement().public.clone();
+            let lifted = stated.get("lifted") == Some(&PublicValue::from(1u64));
+            let record = self.rows(
                 &left,
                 (&asked, ids),
                 &known,
@@ -168,7 +171,15 @@ impl Distance {
                         Ok(Some((pairs.hamming(i, j)?, [low, high])))
                     }
                 },
-            );
+            )?;
+            return Ok(match stated.get("least norm").filter(|_| lifted) {
+                Some(m) => {
+                    let m = serde_json::to_value(m).unwrap_or_default();
+                    let of = format!("rows with {m} appended to each, not of the rows (--lift)");
+                    record.text("estimates are of", of)
+                }
+                None => record,
+            });
         }
         match (&left, right) {
             (AnyRelease::Symbols(a), AnyRelease::Symbols(b)) => {

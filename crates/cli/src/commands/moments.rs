@@ -49,7 +49,14 @@ fn shares(release: &BoundedValues, failure: Probability) -> Result<Record> {
     }
     let record = Record::new()
         .integer("rows", release.n() as u64)
-        .text("intervals are for", "the rows that entered, one category at a time")
+        .text(
+            "intervals are for",
+            if release.is_of_categories() {
+                "the rows that entered, one category at a time"
+            } else {
+                "values as they were rounded to a step at random, one step at a time"
+            },
+        )
         .number("failure probability of an interval", failure.get());
     Ok(record.table("shares", rows))
 }

@@ -8,6 +8,7 @@ use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
 use crate::profile::Event;
 use crate::profile::PrivacyProfile;
+use crate::seed::FreshSeed;
 use serde::{Deserialize, Serialize};
 
 /// What a filter adds up. PLD is not among them: its composition theorem needs each
@@ -64,7 +65,8 @@ impl Filter {
     /// # Errors
     /// [`Error::BudgetExceeded`] when they do not; [`Error::Calibration`] when the rule
     /// has no finite cost for some event; [`Error::InvalidParameter`] for a claim with a delta
-    /// under a rule that adds up no deltas.
+    /// under a rule that adds up no deltas, and for a delta below [`FreshSeed::LEAST_DELTA`] when an
+    /// event averages over a seed.
     pub(super) fn check<'a>(
         &self,
         expenses: impl Iterator<Item = Expense<'a>> + Clone,
@@ -109,6 +111,11 @@ impl Filter {
                 if e <= epsilon.get() { Ok(()) } else { Err(spent(e, delta.get())) }
             }
             FilterRule::Renyi => {
+                let averaged = expenses.clone().any(|x| x.event.profile().needs_fresh_seed());
+                if averaged && delta.get() < FreshSeed::LEAST_DELTA {
+                    let allowed = "[2^-64, 1) beside an average over a seed";
+                    return Err(Error::invalid("delta", delta, allowed));
+                }
                 // Equal entries cost their time once.
                 let mut kinds: Vec<(&Event, f64)> = Vec::new();
                 for x in expenses.clone() {

@@ -212,8 +212,9 @@ impl Requirements {
         let (mut epsilon, mut delta) = (None, None);
         for clause in &self.clauses {
             match clause {
-                Clause::Epsilon(e) => epsilon = Some(*e),
-                Clause::Delta(d) => delta = Some(*d),
+                // The least of several: one policy may repeat what another says.
+                Clause::Epsilon(e) if epsilon.is_none_or(|least| *e < least) => epsilon = Some(*e),
+                Clause::Delta(d) if delta.is_none_or(|least| *d < least) => delta = Some(*d),
                 _ => {}
             }
         }

@@ -80,7 +80,8 @@ impl<S: Sensitivity> Statistic<S> {
         Self { adjacency, sensitivity, length, coordinates: length, error: 0.0, magnitude }
     }
 
-    /// One change moves at most this many of the numbers.
+    /// One change moves at most this many of the numbers, as they are computed: the others are the same bit for bit, whatever the order
+    /// in which they were added up. (Numbers that may differ by their computation error alone count.)
     #[must_use]
     pub fn touching(self, coordinates: usize) -> Self {
         Self { coordinates, ..self }
@@ -138,8 +139,9 @@ impl<S: Sensitivity> Statistic<S> {
     /// The sensitivity of whole numbers, for integer noise: nothing is rounded.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for numbers that are not exact or may be beyond 2^51, or a sensitivity below one.
+    /// [`Error::InvalidParameter`] for numbers that are not exact or may be beyond 2^51, a sensitivity below one, or no number that moves.
     pub(super) fn whole(&self) -> Result<S> {
+        self.check_coordinates()?;
         if self.error > 0.0 {
             let allowed = "0 under integer noise, which takes whole numbers";
             return Err(Error::invalid("computation error", self.error, allowed));
@@ -152,11 +154,22 @@ impl<S: Sensitivity> Statistic<S> {
         self.sensitivity.whole()
     }
 
+    /// # Errors
+    /// [`Error::InvalidParameter`] where none of the numbers moves, though a sensitivity is positive, or more than there are.
+    fn check_coordinates(&self) -> Result<()> {
+        if (1..=self.length.max(1)).contains(&self.coordinates) {
+            return Ok(());
+        }
+        let allowed = format!("[1, {}], how many numbers there are", self.length);
+        Err(Error::invalid("numbers that one change moves", self.coordinates, allowed))
+    }
+
     /// The grid for noise of about this scale, and the sensitivity of numbers that are rounded to it.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] when no grid keeps the sums exact ([`Grid::choose`]).
+    /// [`Error::InvalidParameter`] when no grid keeps the sums exact ([`Grid::choose`]), or where no number moves, or more than there are.
     pub fn on_grid(&self, rough: impl Scale) -> Result<(Grid, S)> {
+        self.check_coordinates()?;
         let grid = Grid::choose(rough, self.magnitude)?;
         Ok((grid, self.sensitivity.on_grid(grid, self.coordinates, self.error)?))
     }

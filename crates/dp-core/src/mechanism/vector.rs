@@ -19,7 +19,7 @@ use zeroize::Zeroize;
 ///
 /// # Privacy
 /// The [`Statistic`] is at the caller's word: adjacent inputs must move the exact numbers by no
-/// more than its sensitivity, in no more than its coordinates. So the guarantee is declared. Everything
+/// more than its sensitivity, and the computed ones in no more than its coordinates. So the guarantee is declared. Everything
 /// after that word (grid, rounding, calibration, sampling) is exact, and numbers beyond the
 /// statistic's magnitude are refused.
 ///
@@ -110,15 +110,6 @@ impl<N: GridNoise> Mechanism for PrivateVector<N> {
     type Error = Error;
 
     fn calibrate((statistic, basis): Self::Config, budget: Budget) -> Result<Self> {
-        // A sensitivity is positive: something moves.
-        if !(1..=statistic.length().max(1)).contains(&statistic.coordinates()) {
-            let allowed = format!("[1, {}], how many numbers there are", statistic.length());
-            return Err(Error::invalid(
-                "numbers that one change moves",
-                statistic.coordinates(),
-                allowed,
-            ));
-        }
         Ok(Self { statistic, calibrated: Calibrated::calibrate(statistic, budget, basis)? })
     }
 

@@ -69,7 +69,7 @@ impl Payload for BoundedValues {
     }
 
     fn check_statement(&self, statement: &Statement) -> Result<()> {
-        let public = Self::public(self.range(), self.law(), self.shape());
+        let public = Self::public(self.range(), self.law(), self.is_of_categories(), self.shape());
         check_stated(statement, &public, |noise| *noise == self.noise())
     }
 
@@ -92,7 +92,8 @@ impl Payload for BoundedValues {
         };
         let (range, response) = (facts.range()?, KaryResponse::new(alphabet, keep)?);
         let law = CellLaw::new(response, facts.offsets)?;
-        opened.summary.check_public(&Self::public(range, &law, (rows, columns)))?;
-        Self::new(columns, range, law, opened.payload.to_vec())
+        let categories = Self::stated(statement, range, &law)?;
+        opened.summary.check_public(&Self::public(range, &law, categories, (rows, columns)))?;
+        Self::new(columns, range, law, categories, opened.payload.to_vec())
     }
 }

@@ -25,6 +25,11 @@ pub enum BoundedLaw {
 }
 
 impl BoundedLaw {
+    /// Whether values are categories.
+    pub(super) fn is_of_categories(self) -> bool {
+        matches!(self, Self::Categories(_))
+    }
+
     /// Letters and offsets, where they do not follow from the budget.
     pub(super) fn shape(self, range: ValueRange) -> Result<Option<(u64, u64)>> {
         match self {

@@ -102,7 +102,7 @@ impl PrivateBounded {
         let adjacency = Adjacency::Attribute { beta: config.beta }.of_user(rows)?;
         let BoundedConfig { d, range, beta, law, clip } = config;
         let shape = law.shape(range)?;
-        if clip && matches!(law, BoundedLaw::Categories(_)) {
+        if clip && law.is_of_categories() {
             return Err(Error::invalid("clip", true, "false for categories: none is near another"));
         }
         if !(1..1 << 32).contains(&(d as u64)) {
@@ -180,7 +180,7 @@ impl PrivateBounded {
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<()> {
         let BoundedConfig { d, range, clip, law, .. } = self.config;
-        let whole = matches!(law, BoundedLaw::Categories(_));
+        let whole = law.is_of_categories();
         if rows.d() != d {
             return Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() });
         }
@@ -215,8 +215,8 @@ impl PrivateBounded {
 
     /// The certificate of a release of n rows.
     pub(super) fn certificate(&self, n: usize, generator: GeneratorKind) -> Certificate {
-        let BoundedConfig { d, range, .. } = self.config;
-        let public = BoundedValues::public(range, &self.law, (n, d));
+        let BoundedConfig { d, range, law, .. } = self.config;
+        let public = BoundedValues::public(range, &self.law, law.is_of_categories(), (n, d));
         self.calibrated.certificate(BOUNDED, public, generator)
     }
 }
@@ -270,8 +270,9 @@ impl Mechanism for PrivateBounded {
     ) -> Result<Release<BoundedValues>> {
         let (generator, mut cells) = (rng.kind(), Vec::new());
         self.release_into(rows, &mut cells, rng, hook)?;
-        let BoundedConfig { d, range, .. } = self.config;
-        let values = BoundedValues::new(d, range, self.law.clone(), cells)?;
+        let BoundedConfig { d, range, law, .. } = self.config;
+        let values =
+            BoundedValues::new(d, range, self.law.clone(), law.is_of_categories(), cells)?;
         Ok(Release::certified(values, self.certificate(rows.n(), generator)))
     }
 }

@@ -5,7 +5,7 @@ use crate::distances::ValueRange;
 use crate::error::{Error, Result};
 use crate::joined::{alike, joinable};
 use dp_core::Budget;
-use dp_core::certificate::PublicParameters;
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
 
 /// The largest end of a range: fourth powers stay far inside of double precision.
@@ -27,11 +27,22 @@ pub struct BoundedValues {
     d: usize,
     range: ValueRange,
     law: CellLaw,
+    /// Whether every value that went in was one of the categories, which the release states.
+    categories: bool,
     cells: Vec<u8>,
 }
 
+/// The name under which releases of categories state how many there are.
+const CATEGORIES: &str = "categories";
+
 impl BoundedValues {
-    pub(super) fn new(d: usize, range: ValueRange, law: CellLaw, cells: Vec<u8>) -> Result<Self> {
+    pub(super) fn new(
+        d: usize,
+        range: ValueRange,
+        law: CellLaw,
+        categories: bool,
+        cells: Vec<u8>,
+    ) -> Result<Self> {
         if d == 0 || !cells.len().is_multiple_of(d) {
             return Err(Error::Shape { what: "cells", expected: d, found: cells.len() });
         }
@@ -40,7 +51,7 @@ impl BoundedValues {
                 let allowed = format!("below {}", law.values().len());
                 Err(Error::invalid("cell", format!("row {}, column {}", at / d, at % d), allowed))
             }
-            None => Ok(Self { d, range, law, cells }),
+            None => Ok(Self { d, range, law, categories, cells }),
         }
     }
 
@@ -52,7 +63,8 @@ impl BoundedValues {
         let first = joinable(parts, Self::eq)?;
         parts.iter().try_for_each(|part| first.check_comparable(part))?;
         let cells = parts.iter().flat_map(|part| &part.cells).copied().collect();
-        Self::new(first.d, first.range, first.law.clone(), cells)
+        let categories = parts.iter().all(|part| part.categories);
+        Self::new(first.d, first.range, first.law.clone(), categories, cells)
     }
 
     /// Number of rows.
@@ -97,6 +109,12 @@ impl BoundedValues {
         self.law.noise()
     }
 
+    /// Whether every value that went in was a category. Earlier releases do not state it: false.
+    #[must_use]
+    pub fn is_of_categories(&self) -> bool {
+        self.categories
+    }
+
     /// A law that makes releases like this one at a budget, of a user with up to so many rows.
     ///
     /// # Errors
@@ -105,6 +123,7 @@ impl BoundedValues {
         let (letters, offsets) =
             (self.law.values().len() as u64 / self.law.offsets(), self.law.offsets());
         Ok(match (letters, offsets) {
+            _ if self.categories => BoundedLaw::Categories(letters),
             (2, 1) => BoundedLaw::OneBit,
             (letters, 1) if (letters, 1) != CellLaw::best(budget.epsilon.get() / rows as f64)? => {
                 BoundedLaw::Categories(letters)
@@ -148,16 +167,36 @@ impl BoundedValues {
     pub(super) fn public(
         range: ValueRange,
         law: &CellLaw,
+        categories: bool,
         (n, d): (usize, usize),
     ) -> PublicParameters {
         let (low, high) = range.ends();
-        PublicParameters::from([
+        let mut public = PublicParameters::from([
             ("n".to_owned(), n.into()),
             ("d".to_owned(), d.into()),
             ("lowest entry".to_owned(), low.into()),
             ("highest entry".to_owned(), high.into()),
             ("offsets".to_owned(), law.offsets().into()),
-        ])
+        ]);
+        if categories {
+            public.insert(CATEGORIES.to_owned(), law.values().len().into());
+        }
+        public
+    }
+
+    /// Whether a certificate states categories of this range and law.
+    ///
+    /// # Errors
+    /// Others than the law has, or another range than theirs.
+    pub(super) fn stated(statement: &Statement, range: ValueRange, law: &CellLaw) -> Result<bool> {
+        if !statement.public.contains_key(CATEGORIES) {
+            return Ok(false);
+        }
+        let letters = law.values().len() as u64;
+        if BoundedLaw::Categories(letters).shape(range)? != Some((letters, law.offsets())) {
+            return Err(Error::invalid(CATEGORIES, letters, "1 offset"));
+        }
+        Ok(true)
     }
 
     /// Whether two releases have the same columns, range and law.

@@ -8,14 +8,22 @@ use dp_core::EntryBound;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A public projection: d x k, drawn from a published seed.
+mod own {
+    /// What has a seal, and can be a trait object.
+    pub trait Own {}
+
+    impl<T: dp_core::mechanism::author::Sealed> Own for T {}
+}
+
+/// A public projection: d x k, drawn from a published seed. Implemented in this project only: guarantees
+/// rest on what it says of its own norms and errors.
 ///
 /// # Shapes
 /// Input rows have d features, output rows k numbers.
 ///
 /// # Privacy
 /// A projection alone gives none; [`crate::vectors::PrivateProjection`] does.
-pub trait Projection: Send + Sync + core::fmt::Debug {
+pub trait Projection: own::Own + Send + Sync + core::fmt::Debug {
     /// Family, shape and seed: everything needed to rebuild the projection.
     fn spec(&self) -> ProjectionSpec;
 

@@ -6,8 +6,10 @@ use super::matrix::PublicMatrix;
 use super::normals;
 use super::norms::{self, RowNorms};
 use super::spec::{Family, ProjectionSpec};
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::rows::RowsView;
+use dp_core::mechanism::author;
 use dp_core::{EntryBound, PublicSeed};
 use rand_core::Rng;
 use std::sync::OnceLock;
@@ -164,6 +166,10 @@ impl<L: EntryLaw> RowSource for Independent<L> {
     fn fill(&self, coordinate: usize, out: &mut [f64]) {
         L::fill(&self.spec, coordinate, out);
     }
+}
+
+impl<L: EntryLaw> author::Sealed for Independent<L> {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
 }
 
 impl<L: EntryLaw> Projection for Independent<L> {

@@ -2,9 +2,11 @@
 
 use super::apply::{OutputRange, Projection, check_apply};
 use super::spec::ProjectionSpec;
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::rows::RowsView;
 use dp_core::EntryBound;
+use dp_core::mechanism::author;
 use rayon::prelude::*;
 
 /// x -> x: P is the d x d identity.
@@ -17,6 +19,10 @@ impl Identity {
     pub(crate) fn from_spec(spec: ProjectionSpec) -> Self {
         Self { spec }
     }
+}
+
+impl author::Sealed for Identity {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
 }
 
 impl Projection for Identity {

@@ -4,9 +4,11 @@ use super::apply::{OutputRange, Projection};
 use super::norms::up;
 use super::sparse_signs::SparseSigns;
 use super::spec::ProjectionSpec;
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::rows::RowsView;
 use dp_core::EntryBound;
+use dp_core::mechanism::author;
 use std::sync::OnceLock;
 
 /// One permutation, one random projection: every coordinate falls, with a sign, into one of k bins of `ceil(d/k)` places.
@@ -31,6 +33,10 @@ impl Oporp {
     fn fullest_bin(&self) -> usize {
         self.spec.d().div_ceil(self.spec.k())
     }
+}
+
+impl author::Sealed for Oporp {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
 }
 
 impl Projection for Oporp {

@@ -7,9 +7,11 @@ use super::lanes::{self, Entry, LaneKernel};
 use super::norms::{self, up};
 use super::spec::{Family, ProjectionSpec};
 use super::tables::{SIGN, Signed, for_each_nonzero};
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::rows::{Columns, CsrView, RowsView, Storage};
 use dp_core::EntryBound;
+use dp_core::mechanism::author;
 use rayon::prelude::*;
 
 /// Rows of X that one task projects.
@@ -292,6 +294,10 @@ impl RowSource for SparseSigns {
     fn fill(&self, coordinate: usize, out: &mut [f64]) {
         self.scatter(|f| f(coordinate, 1.0), out);
     }
+}
+
+impl author::Sealed for SparseSigns {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
 }
 
 impl Projection for SparseSigns {

@@ -5,9 +5,11 @@ use super::dense::{Cache, RowSource};
 use super::lanes::{self, Entry, LaneKernel};
 use super::norms::{self, up};
 use super::spec::{ProjectionSpec, Sampling};
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::rows::RowsView;
 use dp_core::EntryBound;
+use dp_core::mechanism::author;
 use rand_core::Rng;
 use rayon::prelude::*;
 
@@ -169,6 +171,10 @@ impl RowSource for Srht {
             *o = f64::from_bits(self.scale.to_bits() ^ parity ^ self.sign(coordinate));
         }
     }
+}
+
+impl author::Sealed for Srht {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
 }
 
 impl Projection for Srht {

@@ -366,14 +366,10 @@ impl FreshConfig {
 
 /// Refuses rows whose norm is below the floor.
 fn check_floor(rows: RowsView<'_>, floor: NormBound) -> Result<()> {
-    for row in 0..rows.n() {
-        let mut sum = 0.0;
-        rows.for_each_entry(row, |_, x| sum += x * x);
-        if sum.sqrt() < floor.get() {
-            return Err(Error::NormTooSmall { row, floor });
-        }
+    match (0..rows.n()).find(|&row| rows.norm_is_below(row, floor.get())) {
+        Some(row) => Err(Error::NormTooSmall { row, floor }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Appends the constant m to every row.

@@ -48,8 +48,14 @@ impl Tails {
             Family::Gaussian | Family::Identity | Family::Grouped { .. } | Family::Given { .. } => {
                 Self { hidden: 0.0, heavy: false }
             }
-            Family::Rademacher | Family::Srht { .. } => {
-                Self { hidden: 0.5f64.powf(k), heavy: spec.k() < 16 }
+            Family::Rademacher => Self { hidden: 0.5f64.powf(k), heavy: spec.k() < 16 },
+            // The signs of 2^m equal entries are a character with probability 2^(m + 1 - 2^m): then one output of 2^m is not zero.
+            Family::Srht { .. } => {
+                let hidden = [1, 2, 3, 4, 5].map(|m: i32| {
+                    let size = 2.0f64.powi(m);
+                    (f64::from(m + 1) - size).exp2() * (1.0 - size.recip()).powf(k)
+                });
+                Self { hidden: hidden.iter().sum(), heavy: true }
             }
             // Two entries of three are zero: a sparse row's image has a binomial number of terms.
             Family::Achlioptas => Self { hidden: (2.0f64 / 3.0).powf(k), heavy: spec.k() < 128 },

@@ -1,7 +1,10 @@
 //! Projections that many releases of the same rows share: drawn once, scanned for their norms once, applied once.
 
 use crate::error::Result;
-use dp_core::{Budget, EntryBound, PublicSeed, Shift, calibrate::published::PublishedRule};
+use dp_core::mechanism::author::{Seal, Sealed};
+use dp_core::{
+    Budget, EntryBound, PublicSeed, Shift, authority, calibrate::published::PublishedRule,
+};
 use sketch::RowsView;
 use sketch::projection::{Family, OutputRange, Projection, ProjectionSpec, SharedProjection};
 use sketch::rows::Storage;
@@ -89,6 +92,10 @@ struct Remembered {
     inner: SharedProjection,
     rows: Vec<Place>,
     images: Mutex<Vec<(Place, Arc<Vec<f64>>)>>,
+}
+
+impl Sealed for Remembered {
+    const SEAL: Seal<Self> = authority!().seal();
 }
 
 impl Projection for Remembered {

@@ -260,7 +260,8 @@ impl TiltedSum {
 
     /// The sum and the l2 norm bound of its weights, both over `e^(scale - t eps)`.
     fn raw(&self, eps: f64) -> (f64, f64) {
-        let from = ((eps / self.h).floor() as i64 + 1 - self.first).max(0) as usize;
+        let next = ((eps / self.h).floor() as i64).saturating_add(1);
+        let from = next.saturating_sub(self.first).max(0) as usize;
         let t = self.t;
         let Some(&(a, b)) = self.tails.get(from) else { return (0.0, 0.0) };
         let x = self.x(from);

@@ -1,8 +1,11 @@
 //! The audit itself: its false-alarm rate, its power, and that it does not depend on threads.
 
 use crate::confidence::{Count, epsilon_bound};
-use crate::subject::{budget_of, gaussian_ratio, laplace_ratio, lowest_bit};
-use crate::{Draw, Finding, Role, Settings, Side, Subject, Verdict, audit};
+use crate::run::{Verdict, audit};
+use crate::subject::{
+    Draw, Side, Subject, budget_of, gaussian_ratio, laplace_ratio, lowest_bit,
+};
+use crate::{Finding, Role, Settings};
 use dp_core::authority;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::noise::{AdditiveNoise, Grid};

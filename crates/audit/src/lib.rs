@@ -25,9 +25,8 @@ mod tester;
 mod twins;
 
 pub use report::{Summary, everything, run};
-pub use run::{Finding, Settings, TOTAL_ALARM, Verdict, audit};
-pub use subject::{Draw, Role, Side, Subject};
-pub use tester::Event;
+pub use run::{Finding, Settings, TOTAL_ALARM};
+pub use subject::Role;
 
 /// The snippets are tests, those that must not compile too.
 #[cfg(doctest)]

@@ -60,7 +60,7 @@ pub struct Finding {
     /// The tester that was chosen on training runs.
     pub tester: &'static str,
     /// The event of its score.
-    pub event: Event,
+    pub(crate) event: Event,
     /// How often it happened under the input where it should be frequent.
     pub(crate) often: Count,
     /// How often under the other.
@@ -147,7 +147,7 @@ fn both<T: Send>(
 ///
 /// # Errors
 /// Whatever the mechanism refused.
-pub fn audit(subject: &Subject, settings: Settings, audits: usize) -> Result<Finding> {
+pub(crate) fn audit(subject: &Subject, settings: Settings, audits: usize) -> Result<Finding> {
     let factor = match (settings.effort, subject.form, &subject.role) {
         (Effort::Quick, ..) => 1,
         (Effort::Full, Effort::Quick, Role::Twin { .. }) => 2,

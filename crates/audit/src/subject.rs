@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Which of the two adjacent inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// The first.
     Left,
     /// The second.
@@ -18,7 +18,7 @@ pub enum Side {
 
 impl Side {
     /// Picks one of two values.
-    pub fn of<'a, T: ?Sized>(self, left: &'a T, right: &'a T) -> &'a T {
+    pub(crate) fn of<'a, T: ?Sized>(self, left: &'a T, right: &'a T) -> &'a T {
         match self {
             Self::Left => left,
             Self::Right => right,
@@ -28,24 +28,24 @@ impl Side {
 
 /// The randomness of one run: a noise generator and fresh seeds of its own.
 #[derive(Debug, Clone, Copy)]
-pub struct Draw(pub(super) u64);
+pub(crate) struct Draw(pub(super) u64);
 
 impl Draw {
     /// The run's noise generator; every call starts it anew.
     #[must_use]
-    pub fn noise(&self) -> NoiseRng {
+    pub(crate) fn noise(&self) -> NoiseRng {
         NoiseRng::deterministic_not_private(self.number(1))
     }
 
     /// The run's fresh public seed.
     #[must_use]
-    pub fn fresh(&self) -> FreshSeed {
+    pub(crate) fn fresh(&self) -> FreshSeed {
         FreshSeed::reproducible_not_private(self.number(2))
     }
 
     /// Public randomness of the run.
     #[must_use]
-    pub fn public(&self) -> PublicGenerator {
+    pub(crate) fn public(&self) -> PublicGenerator {
         PublicSeed::new(self.number(3)).generator(0)
     }
 
@@ -157,7 +157,7 @@ impl core::fmt::Debug for Subject {
 
 impl Subject {
     /// A proven mechanism that gives one observation of `width` real numbers a call.
-    pub fn new(
+    pub(crate) fn new(
         name: impl Into<String>,
         family: &'static str,
         claim: Budget,
@@ -288,7 +288,7 @@ impl Subject {
 
     /// Learned testers see the first `view` numbers only.
     #[must_use]
-    pub fn seeing(self, view: usize) -> Self {
+    pub(crate) fn seeing(self, view: usize) -> Self {
         Self { view, ..self }
     }
 
@@ -321,7 +321,7 @@ impl Subject {
     ///
     /// # Errors
     /// A profile that reaches the delta at no epsilon.
-    pub fn under(self, guarantee: &Guarantee) -> Result<Self> {
+    pub(crate) fn under(self, guarantee: &Guarantee) -> Result<Self> {
         let claim = guarantee.budget();
         let exact = guarantee.profile().map(|profile| -> Result<f64> {
             let target = claim.delta.ln().get();
@@ -342,13 +342,13 @@ impl Subject {
 
     /// A log likelihood ratio (right over left) known in closed form.
     #[must_use]
-    pub fn likelihood(self, score: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Self {
+    pub(crate) fn likelihood(self, score: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Self {
         self.score("likelihood ratio", score)
     }
 
     /// Another score that needs no training.
     #[must_use]
-    pub fn score(
+    pub(crate) fn score(
         mut self,
         name: &'static str,
         score: impl Fn(&[f64]) -> f64 + Send + Sync + 'static,

@@ -178,13 +178,13 @@ impl Histogram {
 
 /// An event of a score, and the input under which it should be frequent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Event {
+pub(crate) struct Event {
     /// The cut.
-    pub threshold: f64,
+    pub(crate) threshold: f64,
     /// Whether the event is a score of at least the threshold (else: below it).
-    pub above: bool,
+    pub(crate) above: bool,
     /// The input under which it should be frequent.
-    pub often: Side,
+    pub(crate) often: Side,
 }
 
 impl Event {

@@ -5,7 +5,8 @@
 //! lists them, [`framework::run`] runs them, [`render`] writes them to disk.
 
 pub mod attacks;
-pub mod baselines;
+#[cfg(feature = "experiments")]
+mod baselines;
 pub mod data;
 mod effort;
 pub mod error;

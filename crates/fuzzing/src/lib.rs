@@ -32,7 +32,7 @@ pub use sample::{Failure, Sample};
 pub use samples::{releases, samples};
 
 /// What runs on the bytes of one target.
-pub type Body = fn(&[u8]);
+type Body = fn(&[u8]);
 
 /// Every target by name, with its body: the name of its file in `fuzz/fuzz_targets` and of its folder in
 /// `fuzz/corpus`.

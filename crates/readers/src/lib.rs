@@ -74,7 +74,7 @@ mod tests;
 #[cfg(feature = "parquet")]
 mod thrift;
 
-pub use block::{Block, Input, RowReader, Values};
+pub use block::{Block, Input, Values};
 pub use bounds::{Limits, OutsideBounds};
 pub use error::{DataError, Error, Result, shown};
 pub use items::SetReader;

@@ -15,7 +15,7 @@ const WIDTH: usize = 384;
 /// # Panics
 /// Never, unless the embedded file was damaged: its contents are tested.
 #[must_use]
-pub fn package_embeddings() -> Points {
+pub(crate) fn package_embeddings() -> Points {
     let file = RowsFile { format: Some(FileFormat::Npy), ..RowsFile::new("embedded embeddings") };
     let input = file.open_from(EMBEDDINGS).map_err(crate::Error::from);
     let mut values = input.and_then(numbers).expect("embedded embeddings are well formed");

@@ -4,6 +4,7 @@ use super::packages::packages;
 use crate::error::{Error, Result};
 use sketch::sets::ItemSet;
 use std::collections::BTreeMap;
+#[cfg(feature = "experiments")]
 use std::path::Path;
 
 /// Sets of items, and the rule that made them.
@@ -128,7 +129,8 @@ fn choose(mut items: Vec<(u64, f64)>, rule: SetRule) -> Option<ItemSet> {
 ///
 /// # Errors
 /// When a file is there but cannot be read.
-pub fn movielens(folder: &Path) -> Result<Option<ItemSets>> {
+#[cfg(feature = "experiments")]
+pub(crate) fn movielens(folder: &Path) -> Result<Option<ItemSets>> {
     first_of(
         folder,
         &[
@@ -143,10 +145,12 @@ pub fn movielens(folder: &Path) -> Result<Option<ItemSets>> {
 ///
 /// # Errors
 /// When the file is there but cannot be read.
-pub fn lastfm(folder: &Path) -> Result<Option<ItemSets>> {
+#[cfg(feature = "experiments")]
+pub(crate) fn lastfm(folder: &Path) -> Result<Option<ItemSets>> {
     first_of(folder, &[("user_artists.dat", "Last.FM (HetRec 2011)", SetRule::Largest(20))])
 }
 
+#[cfg(feature = "experiments")]
 fn first_of(folder: &Path, files: &[(&str, &str, SetRule)]) -> Result<Option<ItemSets>> {
     for &(file, name, rule) in files {
         let path = folder.join(file);
@@ -195,6 +199,7 @@ mod tests {
         assert!(error.to_string().contains("t: line 2"), "{error}");
     }
 
+    #[cfg(feature = "experiments")]
     #[test]
     fn a_folder_without_the_files_is_none() {
         let folder = tempfile::tempdir().expect("folder");

@@ -1,11 +1,13 @@
 //! Labelled sparse rows: the LIBSVM text format, and character n-grams of package synopses.
 
+#[cfg(feature = "experiments")]
 use super::packages::Package;
 use crate::error::{Error, Result};
 use readers::svmlight_row;
 use sketch::RowsView;
 use sketch::rows::CsrView;
 use std::io::BufRead;
+#[cfg(feature = "experiments")]
 use std::path::Path;
 
 /// Sparse rows with a label each.
@@ -134,12 +136,14 @@ pub fn read_libsvm(name: &str, text: impl BufRead, limit: usize) -> Result<Spars
 ///
 /// # Errors
 /// [`Error::Io`] or [`Error::Malformed`].
-pub fn read_libsvm_file(path: &Path, limit: usize) -> Result<SparseRows> {
+#[cfg(feature = "experiments")]
+pub(crate) fn read_libsvm_file(path: &Path, limit: usize) -> Result<SparseRows> {
     let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
     read_libsvm(&path.display().to_string(), std::io::BufReader::new(file), limit)
 }
 
 /// Letters and the gap between words: the public alphabet of the n-grams.
+#[cfg(feature = "experiments")]
 const ALPHABET: usize = 27;
 
 /// Which character n-grams of a length occur in each text (0 or 1), over the fixed public vocabulary of all
@@ -148,7 +152,8 @@ const ALPHABET: usize = 27;
 /// # Panics
 /// When there are more than `2^32` n-grams.
 #[must_use]
-pub fn grams(packages: &[(&Package, i32)], length: u32) -> SparseRows {
+#[cfg(feature = "experiments")]
+pub(crate) fn grams(packages: &[(&Package, i32)], length: u32) -> SparseRows {
     let d = ALPHABET.pow(length);
     assert!(u32::try_from(d).is_ok(), "columns are 32-bit numbers");
     let mut rows = SparseRows {
@@ -212,6 +217,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "experiments")]
     #[test]
     fn grams_by_hand() {
         let package = Package {

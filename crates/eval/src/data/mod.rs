@@ -2,22 +2,31 @@
 //!
 //! Sources and licences of the embedded samples: `crates/eval/data/SOURCES.md`.
 
+#[cfg(feature = "experiments")]
 mod embeddings;
 mod item_sets;
 mod libsvm;
 mod obtain;
 mod packages;
+#[cfg(feature = "experiments")]
 mod photographs;
 mod points;
+#[cfg(feature = "experiments")]
 mod stand_ins;
 
-pub use embeddings::package_embeddings;
-pub use item_sets::{ItemSets, SetRule, lastfm, movielens, package_sets, parse_user_items};
-pub use libsvm::{SparseRows, grams, read_libsvm, read_libsvm_file};
+pub use item_sets::{SetRule, package_sets, parse_user_items};
+pub use libsvm::read_libsvm;
 pub use obtain::Obtainable;
-pub use packages::{Package, packages, parse_packages};
-pub use photographs::photograph_patches;
+pub use packages::parse_packages;
+pub use points::{Points, digits, images};
+
 #[cfg(feature = "experiments")]
-pub(crate) use points::shuffle;
-pub use points::{Points, Split, digits, images};
-pub use stand_ins::StandIn;
+pub(crate) use {
+    embeddings::package_embeddings,
+    item_sets::{ItemSets, lastfm, movielens},
+    libsvm::{SparseRows, grams, read_libsvm_file},
+    packages::{Package, packages},
+    photographs::photograph_patches,
+    points::{Split, shuffle},
+    stand_ins::StandIn,
+};

@@ -27,7 +27,7 @@ pub struct Package {
 /// # Panics
 /// Never, unless the embedded file was damaged: its contents are tested.
 #[must_use]
-pub fn packages() -> &'static [Package] {
+pub(crate) fn packages() -> &'static [Package] {
     static PARSED: OnceLock<Vec<Package>> = OnceLock::new();
     PARSED.get_or_init(|| {
         let mut text = String::new();

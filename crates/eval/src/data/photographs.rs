@@ -18,7 +18,7 @@ const STEP: usize = 8;
 /// # Panics
 /// Never, unless the embedded file was damaged: its contents are tested.
 #[must_use]
-pub fn photograph_patches() -> Points {
+pub(crate) fn photograph_patches() -> Points {
     let input = pixels("embedded photographs".as_ref()).open_from(PHOTOGRAPHS);
     let photographs = input
         .map_err(crate::Error::from)

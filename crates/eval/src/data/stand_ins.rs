@@ -7,7 +7,7 @@ use sketch::sets::ItemSet;
 
 /// Data that a stand-in has the shape of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StandIn {
+pub(crate) enum StandIn {
     /// The films that a user rated highest: MovieLens of HetRec 2011, 2,113 users and 10,197 films.
     Ratings,
     /// The artists that a user played most, 20 of them: Last.FM of HetRec 2011, 1,892 users and 17,632 artists.
@@ -32,7 +32,7 @@ impl StandIn {
     /// # Panics
     /// Never: sets are not empty.
     #[must_use]
-    pub fn draw(self, seed: PublicSeed) -> ItemSets {
+    pub(crate) fn draw(self, seed: PublicSeed) -> ItemSets {
         let (users, items) = self.users_and_items();
         let mut rng = seed.generator(0);
         let mut uniform = || (rng.next_u64() >> 11) as f64 * 2f64.powi(-53);

@@ -48,7 +48,7 @@ pub struct Outcome {
 impl Outcome {
     /// Ran to its end, and every claim passed.
     #[must_use]
-    pub fn succeeded(&self) -> bool {
+    pub(crate) fn succeeded(&self) -> bool {
         self.report.as_ref().is_ok_and(|r| r.claims.iter().all(|c| c.verdict == Verdict::Pass))
     }
 

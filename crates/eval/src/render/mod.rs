@@ -31,7 +31,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Title, names of both axes, and curves by their names.
-pub type LogLog<'a> = (&'a str, [&'a str; 2], Vec<(&'a str, Vec<(f64, f64)>)>);
+type LogLog<'a> = (&'a str, [&'a str; 2], Vec<(&'a str, Vec<(f64, f64)>)>);
 
 /// Draws curves that no experiment made, on logarithmic axes, as SVG.
 ///

@@ -209,8 +209,8 @@ pub(crate) fn to_exchange(py: Python<'_>, text: &str, certificate: Option<&str>)
             work(py, || Foreign::of(&guarantee))?
         }
         Some(certificate) => {
-            let certificate = Certificate::from_json(certificate)?;
-            work(py, || Foreign::of_release(&certificate))?
+            let guarantee = Guarantee::try_from(&Certificate::from_json(certificate)?)?;
+            work(py, || Foreign::of(&guarantee))?
         }
     };
     Ok(foreign.to_json())

@@ -56,7 +56,7 @@ fn the_generator_that_drew_is_the_one_certified() -> Outcome {
         stream.push(&[0.6, 0.8])?;
         let release = stream.finish()?;
         assert!(release.certificate().verify().is_err());
-        assert!(Ledger::new(row()).add(release.certificate()).is_err());
+        assert!(Ledger::new(row()).add(release.certificate(), "a stream").is_err());
     }
     Ok(())
 }
@@ -98,7 +98,7 @@ fn own_noise_is_declared_and_verifies_as_such() -> Outcome {
     let certificate = Certificate::declared(statement(sigma), guarantee.clone())?;
     certificate.verify_consistency()?;
     assert!(certificate.verify().is_err());
-    assert!(Ledger::new(row()).add(&certificate).is_err());
+    assert!(Ledger::new(row()).add(&certificate, "a release").is_err());
     // Less noise than the profile speaks of.
     let half = NoiseScale::new(0.5 * sigma.get())?;
     assert!(Certificate::declared(statement(half), guarantee).is_err());
@@ -118,7 +118,7 @@ fn a_ledger_forgets_nothing_that_happened() -> Outcome {
     }
     assert_eq!(ledger.entries().len(), 3);
     // What has not happened is refused from now on.
-    assert!(ledger.add(released(1.0, 7, &mut os())?.certificate()).is_err());
+    assert!(ledger.add(released(1.0, 7, &mut os())?.certificate(), "a fourth").is_err());
     // Entries cannot be cleared in its text.
     let mut text: serde_json::Value = serde_json::to_value(&ledger)?;
     text["entries"] = serde_json::json!([]);

@@ -243,6 +243,7 @@ fn ledgers_refuse_what_does_not_belong() {
         Budget::new(0.1, 0.0).expect("valid"),
         "a test",
     );
+    let certificate = dp_core::release_file::AnyCertificate::from(certificate);
     room.write("individual.json", certificate.to_json());
     room.refuses("ledger spend l.json individual.json", 1, &["individual"]);
     // An edited file: the entries and the limit are checked again.

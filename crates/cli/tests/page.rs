@@ -4,6 +4,7 @@
 use crate::support::{Room, text};
 use dp_core::certificate::{PublicValue, Statement};
 use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
+use dp_core::release_file::AnyCertificate;
 use dp_core::{
     Adjacency, Budget, Certificate, Guarantee, L2Sensitivity, NoGuarantee, NoiseScale, Profile,
     Shift,
@@ -181,7 +182,7 @@ fn a_page_answers_the_five_questions() {
 #[test]
 fn words_of_a_file_do_nothing_on_a_page() {
     let room = Room::new();
-    let none = NoGuarantee::new(statement(HOSTILE, 3), HOSTILE);
+    let none = AnyCertificate::from(NoGuarantee::new(statement(HOSTILE, 3), HOSTILE));
     for (name, certificate) in [("a", declared(HOSTILE, 3).to_json()), ("b", none.to_json())] {
         let file = room.write(&format!("{name}.json"), certificate);
         let output = room.run(&format!("inspect {} --html {name}.html", file.display()));

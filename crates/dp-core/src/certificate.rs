@@ -6,7 +6,7 @@
 //! not proven or whose randomness somebody could know. It shows that the certificate is
 //! *consistent*; [`Certificate::unchecked`] lists what it took at the writer's word. It
 //! is not a signature: a forger who invents a whole consistent certificate of another mechanism is
-//! not caught. Sign the [canonical text](Certificate::canonical) where origin matters. Proof page:
+//! not caught. Sign the [canonical text](canonical()) where origin matters. Proof page:
 //! `docs/proofs/certificate.md`; every field, for readers in other languages: `docs/FORMAT.md`.
 
 mod any;
@@ -238,7 +238,7 @@ impl Certificate {
         self.payload
     }
 
-    /// SHA-256 of the [canonical text](Certificate::canonical) without this field, in hexadecimal.
+    /// SHA-256 of the [canonical text](canonical()) without this field, in hexadecimal.
     #[must_use]
     pub fn digest(&self) -> String {
         digest(&self.fields())
@@ -401,12 +401,6 @@ impl Certificate {
     #[must_use]
     pub fn to_json(&self) -> String {
         header::indented(self)
-    }
-
-    /// The one text that stands in release files: [`canonical`].
-    #[must_use]
-    pub fn canonical(&self) -> String {
-        canonical(self)
     }
 }
 

@@ -243,9 +243,10 @@ fn certificate(sigma: f64, guarantee: Guarantee, generator: GeneratorKind) -> Ce
 fn refused_certificates_do_not_enter() {
     let mut ledger = Ledger::new(row(1.0));
     let wrong = certificate(3.0, proven(gaussian(4.0), 1.0), GeneratorKind::OsChacha12);
-    assert!(matches!(ledger.add(&wrong), Err(Error::CertificateRejected { .. })));
+    assert!(matches!(ledger.add(&wrong, "wrong"), Err(Error::CertificateRejected { .. })));
     assert!(ledger.entries().is_empty());
-    ledger.add(&certificate(4.0, proven(gaussian(4.0), 1.0), GeneratorKind::OsChacha12)).unwrap();
+    let right = certificate(4.0, proven(gaussian(4.0), 1.0), GeneratorKind::OsChacha12);
+    ledger.add(&right, "projection").unwrap();
     assert_eq!(ledger.entries()[0].label(), "projection");
 }
 
@@ -280,7 +281,7 @@ fn known_randomness_does_not_enter() {
         certificate.verify_consistency().unwrap();
         assert_eq!(certificate.verify().is_ok(), refused.is_none());
         let mut ledger = Ledger::new(row(1.0));
-        match (ledger.add(&certificate), refused) {
+        match (ledger.add(&certificate, "projection"), refused) {
             (Ok(()), None) => assert_eq!(ledger.entries().len(), 1),
             (Err(Error::CertificateRejected { field, reason }), Some(word)) => {
                 assert!(field == word || reason.contains(word), "{field}: {reason}");
@@ -313,7 +314,7 @@ fn what_has_happened_is_entered_even_past_the_limit() {
     }
     assert_eq!(ledger.entries().len(), 3);
     assert!(ledger.spend(&guarantee, 1, "fourth").is_err());
-    assert!(ledger.add(&release).is_err());
+    assert!(ledger.add(&release, "again").is_err());
     // It survives its file, although the limit is passed.
     let text = serde_json::to_string(&ledger).unwrap();
     assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
@@ -336,7 +337,7 @@ fn what_is_not_proven_enters_by_name_only() {
     assert!(error.contains("guarantee.provenance"), "{error}");
     let error = ledger.spend(&declared, 1, "x").unwrap_err().to_string();
     assert!(error.contains("by name"), "{error}");
-    assert!(ledger.add(&release).is_err());
+    assert!(ledger.add(&release, "again").is_err());
     let before = ledger.entries().len();
     ledger.spend_accepting_claim(&declared, 1, "x").unwrap();
     assert_eq!(ledger.entries().len(), before + 1);

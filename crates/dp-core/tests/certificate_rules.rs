@@ -395,7 +395,7 @@ fn certificates_of_nothing_are_rejected() {
             let text = certificate.to_json();
             assert!(Certificate::from_json(&text).is_err(), "{profile:?} with {noise:?}");
             let mut ledger = dp_core::accounting::Ledger::new(adjacency);
-            assert!(ledger.add(&certificate).is_err(), "{profile:?} with {noise:?}");
+            assert!(ledger.add(&certificate, "a release").is_err(), "{profile:?} with {noise:?}");
             assert!(ledger.entries().is_empty());
         }
     }

@@ -184,7 +184,8 @@ fn releases_are_handed_on_as_they_are_counted_here() {
         }
         let noise = NoiseLaw::RoundedGaussian { sigma, grid };
         let statement = Statement { mechanism: "a test".into(), noise, generator, public };
-        Foreign::of_release(&authority!().certificate(statement, guarantee.clone()))
+        let certificate = authority!().certificate(statement, guarantee.clone());
+        Guarantee::try_from(&certificate).and_then(|guarantee| Foreign::of(&guarantee))
     };
     let secret = GeneratorKind::OsChacha12;
     assert_eq!(release(secret, None).unwrap(), Foreign::of(&guarantee).unwrap());

@@ -138,7 +138,7 @@ fn a_users_own_numbers_are_declared() -> Outcome {
     let strict = certificate.verify().unwrap_err().to_string();
     assert!(strict.contains("declared, not proven"), "{strict}");
     let mut ledger = Ledger::new(row());
-    assert!(ledger.add(certificate).is_err());
+    assert!(ledger.add(certificate, "counts").is_err());
     ledger.spend_accepting_claim(guarantee, 1, "counts")?;
     assert_eq!(ledger.entries().len(), 1);
     // Words must be said.

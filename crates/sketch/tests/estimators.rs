@@ -96,7 +96,7 @@ impl Simulation {
     fn noise_moments(&self) -> (f64, f64) {
         match self.noise {
             SketchNoise::Gaussian(n) => (n.sigma().get().powi(2), 0.0),
-            SketchNoise::Staircase(n) => (n.variance(), n.fourth_cumulant()),
+            SketchNoise::Staircase(n) => n.law().moments().unwrap().into(),
             SketchNoise::Laplace(n) => {
                 let b = n.scale().get();
                 (2.0 * b * b, 12.0 * b.powi(4))

@@ -8,6 +8,7 @@ use super::trust::TrustOptions;
 use crate::error::Result;
 use crate::output::{Record, complain};
 use clap::Args;
+use dp_core::certificate::canonical;
 use dp_core::release_file::RowIds;
 use linalg_dp::any::Values;
 use linalg_dp::covariance::column_names;
@@ -41,7 +42,7 @@ impl Export {
         let mut about = vec![
             ("dps.kind".to_owned(), summary.kind.name().to_owned()),
             ("dps.release.sha256".to_owned(), hash.clone()),
-            ("dps.certificate".to_owned(), summary.certificate.canonical()),
+            ("dps.certificate".to_owned(), canonical(&summary.certificate)),
         ];
         about.extend(correction.iter().map(|(name, x)| (format!("dps.{name}"), format!("{x:e}"))));
         let names = columns(&release)?;

@@ -7,6 +7,7 @@ use super::{recheck, sheet};
 use crate::error::{Error, Result};
 use crate::output::{Record, print};
 use clap::Args;
+use dp_core::Guarantee;
 use dp_core::accounting::Foreign;
 use dp_core::certificate::Trust;
 use dp_core::release_file::AnyCertificate;
@@ -40,7 +41,8 @@ impl Inspect {
         }
         if self.guarantee {
             let certificate = content.certificate()?.private()?;
-            print(&printable_json(&(Foreign::of_release(&certificate)?.to_json() + "\n")));
+            let guarantee = Guarantee::try_from(&certificate)?;
+            print(&printable_json(&(Foreign::of(&guarantee)?.to_json() + "\n")));
             return Ok(Record::silent());
         }
         let record = Record::new().text("file", content.name());

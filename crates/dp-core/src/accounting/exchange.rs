@@ -225,16 +225,6 @@ impl Foreign {
         Ok(Self::new(guarantee.adjacency(), stated, by, reason))
     }
 
-    /// The guarantee of a release: as [`Foreign::of`], of one whose randomness nobody could know, and whose rows were not mapped in a
-    /// way by which the change that its guarantee is about is another one before the map. Other programs know neither.
-    ///
-    /// # Errors
-    /// [`Error::CertificateRejected`], also as [`Certificate::require_secret_randomness`]; as [`Preprocessing::of_unit`] and
-    /// [`Foreign::of`].
-    pub fn of_release(certificate: &Certificate) -> Result<Self> {
-        Self::of(&Guarantee::try_from(certificate)?)
-    }
-
     /// All that a ledger holds, as one guarantee: the composition. It holds where every release's
     /// parameters were fixed before any answer was seen.
     ///
@@ -267,8 +257,11 @@ impl Foreign {
     }
 }
 
-/// The guarantee of a release for whoever counts guarantees and knows no release: refused where [`Foreign::of_release`] refuses it, but
-/// no loss distribution is made of it.
+/// The guarantee of a release for whoever counts guarantees and knows no release, for [`Foreign::of`] as well: of one whose randomness
+/// nobody could know, and whose rows were not mapped in a way by which the change that its guarantee is about is another one before the
+/// map. Other programs know neither.
+///
+/// Refused: [`Error::CertificateRejected`], also as [`Certificate::require_secret_randomness`]; as [`Preprocessing::of_unit`].
 impl TryFrom<&Certificate> for Guarantee {
     type Error = Error;
     fn try_from(certificate: &Certificate) -> Result<Self> {

@@ -141,14 +141,6 @@ impl Ledger {
         Self { adjacency, filter, entries: Vec::new(), groups: Groups::default() }
     }
 
-    /// Pays for a release that nobody has seen yet, under the mechanism's name.
-    ///
-    /// # Errors
-    /// As [`Ledger::add_labelled`].
-    pub fn add(&mut self, certificate: &Certificate) -> Result<()> {
-        self.add_labelled(certificate, &certificate.statement().mechanism)
-    }
-
     /// Pays for a release that nobody has seen yet, by its certificate: refused where the limit
     /// would be passed, and then it must not be published. One that was published is
     /// [recorded](Ledger::record).
@@ -156,13 +148,17 @@ impl Ledger {
     /// # Errors
     /// [`Error::CertificateRejected`] when it is not consistent, or when somebody could know its
     /// randomness ([`Certificate::require_secret_randomness`]); otherwise as [`Ledger::spend`].
-    pub fn add_labelled(&mut self, certificate: &Certificate, label: &str) -> Result<()> {
+    pub fn add<'a>(
+        &mut self,
+        certificate: &Certificate,
+        label: impl Into<Named<'a>>,
+    ) -> Result<()> {
         let entry = self.planned(certificate, label.into())?;
         self.push(entry);
         Ok(())
     }
 
-    /// The entry of [`Ledger::add_labelled`].
+    /// The entry of [`Ledger::add`].
     pub(crate) fn planned(&self, certificate: &Certificate, named: Named<'_>) -> Result<Entry> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;

@@ -18,7 +18,7 @@
 //!
 //! ```compile_fail,E0308
 //! fn add(ledger: &mut dp_core::accounting::Ledger, c: &dp_core::IndividualCertificate) {
-//!     ledger.add(c).unwrap();
+//!     ledger.add(c, "a release").unwrap();
 //! }
 //! ```
 //!
@@ -26,7 +26,7 @@
 //!
 //! ```
 //! fn add(ledger: &mut dp_core::accounting::Ledger, c: &dp_core::Certificate) {
-//!     ledger.add(c).unwrap();
+//!     ledger.add(c, "a release").unwrap();
 //! }
 //! ```
 

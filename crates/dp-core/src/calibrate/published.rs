@@ -110,13 +110,13 @@ pub struct PublishedCalibration {
 impl PublishedCalibration {
     /// The rule.
     #[must_use]
-    pub fn rule(&self) -> PublishedRule {
+    pub(crate) fn rule(&self) -> PublishedRule {
         self.rule
     }
 
     /// What the rule claims.
     #[must_use]
-    pub fn claimed(&self) -> Budget {
+    pub(crate) fn claimed(&self) -> Budget {
         self.claimed
     }
 

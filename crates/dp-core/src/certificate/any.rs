@@ -1,7 +1,7 @@
 //! Certificates of whatever class: what they share in their JSON form.
 
-use super::canonical::{PayloadHash, canonical};
-use super::header::{CertificateClass, Statement, bind, class_of, whole};
+use super::canonical::PayloadHash;
+use super::header::{CertificateClass, Statement, bind, class_of, indented, whole};
 use super::{Certificate, IndividualCertificate, NoGuarantee};
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -96,17 +96,7 @@ impl AnyCertificate {
     /// JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
-        match self {
-            Self::Private(c) => c.to_json(),
-            Self::Individual(c) => c.to_json(),
-            Self::None(c) => c.to_json(),
-        }
-    }
-
-    /// The one text that stands in release files.
-    #[must_use]
-    pub fn canonical(&self) -> String {
-        canonical(self)
+        indented(self)
     }
 
     /// Reads and verifies a certificate of the class that it states.
@@ -157,28 +147,6 @@ impl AnyCertificate {
         }
     }
 
-    /// The certificate of individual differential privacy.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for another class.
-    pub fn individual(self) -> Result<IndividualCertificate> {
-        match self {
-            Self::Individual(c) => Ok(c),
-            other => Err(other.not(CertificateClass::Individual)),
-        }
-    }
-
-    /// The certificate of having no guarantee.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for another class.
-    pub fn none(self) -> Result<NoGuarantee> {
-        match self {
-            Self::None(c) => Ok(c),
-            other => Err(other.not(CertificateClass::None)),
-        }
-    }
-
     fn not(&self, wanted: CertificateClass) -> Error {
         Error::Mismatch {
             what: "classes of certificate",
@@ -220,7 +188,10 @@ impl ClassOfCertificate for IndividualCertificate {
         Self { payload: None, ..self }
     }
     fn from_any(certificate: AnyCertificate) -> Result<Self> {
-        certificate.individual()
+        match certificate {
+            AnyCertificate::Individual(c) => Ok(c),
+            other => Err(other.not(Self::CLASS)),
+        }
     }
 }
 impl ClassOfCertificate for NoGuarantee {
@@ -229,6 +200,9 @@ impl ClassOfCertificate for NoGuarantee {
         Self { payload: None, ..self }
     }
     fn from_any(certificate: AnyCertificate) -> Result<Self> {
-        certificate.none()
+        match certificate {
+            AnyCertificate::None(c) => Ok(c),
+            other => Err(other.not(Self::CLASS)),
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Certificates of what is not differential privacy.
 
-use super::canonical::{PayloadHash, canonical, digest};
+use super::canonical::{PayloadHash, digest};
 use super::header::{
     CERTIFICATE_FORMAT, CertificateClass, Statement, check_digest, check_header, check_statement,
-    indented, parse,
+    parse,
 };
 use crate::adjacency::Adjacency;
 use crate::budget::Budget;
@@ -64,26 +64,6 @@ impl IndividualCertificate {
         }
         check_statement(&self.statement.noise, &self.statement.public, CertificateClass::Individual)
     }
-
-    /// JSON text, indented for people, with a digest over all fields.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        indented(self)
-    }
-
-    /// The one text that stands in release files: [`canonical`].
-    #[must_use]
-    pub fn canonical(&self) -> String {
-        canonical(self)
-    }
-
-    /// Reads and verifies a certificate.
-    ///
-    /// # Errors
-    /// [`Error::CertificateRejected`] when the text is not such a certificate, or was altered.
-    pub fn from_json(text: &str) -> Result<Self> {
-        parse(text, CertificateClass::Individual)
-    }
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -142,10 +122,11 @@ impl TryFrom<RawIndividual> for IndividualCertificate {
     }
 }
 
+/// Reads and verifies a certificate: refused when the text is not such a certificate, or was altered.
 impl core::str::FromStr for IndividualCertificate {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        Self::from_json(text)
+        parse(text, CertificateClass::Individual)
     }
 }
 
@@ -191,26 +172,6 @@ impl NoGuarantee {
             return Err(rejected("reason", "why there is no guarantee must be said"));
         }
         check_statement(&self.statement.noise, &self.statement.public, CertificateClass::None)
-    }
-
-    /// JSON text, indented for people, with a digest over all fields.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        indented(self)
-    }
-
-    /// The one text that stands in release files: [`canonical`].
-    #[must_use]
-    pub fn canonical(&self) -> String {
-        canonical(self)
-    }
-
-    /// Reads and verifies a certificate.
-    ///
-    /// # Errors
-    /// [`Error::CertificateRejected`] when the text is not such a certificate, or was altered.
-    pub fn from_json(text: &str) -> Result<Self> {
-        parse(text, CertificateClass::None)
     }
 }
 
@@ -268,10 +229,11 @@ impl TryFrom<RawNone> for NoGuarantee {
     }
 }
 
+/// Reads and verifies a certificate: refused when the text is not such a certificate, or was altered.
 impl core::str::FromStr for NoGuarantee {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        Self::from_json(text)
+        parse(text, CertificateClass::None)
     }
 }
 

@@ -229,7 +229,7 @@ impl BudgetFile {
     /// Pays for a release that was made elsewhere and that nobody has seen yet, by its certificate.
     ///
     /// # Errors
-    /// As [`Ledger::add_labelled`], and for a release that is in the ledger already.
+    /// As [`Ledger::add`], and for a release that is in the ledger already.
     pub fn add<'a>(
         path: &Path,
         certificate: &Certificate,

@@ -108,7 +108,7 @@ impl Authority {
     /// Gaussian noise, for [`Authority::calibrated`].
     ///
     /// # Errors
-    /// A grid that is too coarse for it ([`Grid::check_scale`]).
+    /// A grid whose spacing is above `2^-9` of the scale.
     pub fn gaussian(self, sigma: NoiseScale, grid: Grid) -> Result<GaussianNoise> {
         GaussianNoise::new(sigma, grid)
     }

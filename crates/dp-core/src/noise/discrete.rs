@@ -58,12 +58,6 @@ impl DiscreteLaplace {
         self.scale
     }
 
-    /// The law, for the certificate.
-    #[must_use]
-    pub fn law(&self) -> NoiseLaw {
-        NoiseLaw::DiscreteLaplace { scale: self.scale }
-    }
-
     /// One draw.
     pub fn sample(&self, stream: &mut NoiseStream) -> i64 {
         loop {
@@ -131,12 +125,6 @@ impl DiscreteGaussian {
     #[must_use]
     pub fn sigma(&self) -> NoiseScale {
         self.sigma
-    }
-
-    /// The law, for the certificate.
-    #[must_use]
-    pub fn law(&self) -> NoiseLaw {
-        NoiseLaw::DiscreteGaussian { sigma: self.sigma }
     }
 
     /// One draw.
@@ -227,7 +215,7 @@ fn add_whole(values: &mut [f64], mut sample: impl FnMut() -> i64) -> Result<()> 
 /// On whole numbers: others are refused, not rounded.
 impl AdditiveNoise for DiscreteLaplace {
     fn law(&self) -> NoiseLaw {
-        self.law()
+        NoiseLaw::DiscreteLaplace { scale: self.scale }
     }
 
     fn grid(&self) -> Grid {
@@ -242,7 +230,7 @@ impl AdditiveNoise for DiscreteLaplace {
 /// On whole numbers: others are refused, not rounded.
 impl AdditiveNoise for DiscreteGaussian {
     fn law(&self) -> NoiseLaw {
-        self.law()
+        NoiseLaw::DiscreteGaussian { sigma: self.sigma }
     }
 
     fn grid(&self) -> Grid {

@@ -102,7 +102,7 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`].
-    pub fn check_scale(self, scale: impl Scale) -> Result<()> {
+    pub(crate) fn check_scale(self, scale: impl Scale) -> Result<()> {
         if self.spacing() <= scale.into() * 2f64.powi(-9) {
             Ok(())
         } else {

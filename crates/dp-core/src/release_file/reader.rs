@@ -131,25 +131,10 @@ impl Opened<'_> {
             Err(Error::file("shape", "the payload does not have the stated size"))
         }
     }
-
-    /// The payload as [`numbers_f64`]: check the length first.
-    ///
-    /// # Errors
-    /// As [`numbers_f64`].
-    pub fn payload_f64(&self) -> Result<Vec<f64>> {
-        numbers_f64(self.payload)
-    }
-
-    /// The payload as [`numbers_f32`].
-    ///
-    /// # Errors
-    /// As [`numbers_f32`].
-    pub fn payload_f32(&self) -> Result<Vec<f64>> {
-        numbers_f32(self.payload)
-    }
 }
 
-/// Bytes as finite little-endian numbers; a remainder of less than eight bytes is left out.
+/// Bytes as finite little-endian numbers; a remainder of less than eight bytes is left out, so
+/// [check the length](Opened::check_length) of a payload first.
 ///
 /// # Errors
 /// [`Error::File`] for NaN or infinity.

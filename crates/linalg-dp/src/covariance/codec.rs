@@ -6,7 +6,7 @@ use super::release::{CONSTANT, CovarianceNoise, JlSketch, PrivateCovariance, ROW
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
 use dp_core::release_file::{
-    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
+    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, numbers_f64, to_json,
 };
 use dp_core::{NoiseScale, PublicValue};
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ impl CovarianceFacts {
         let numbers = self.sketch_rows.unwrap_or(0).checked_add(d).and_then(|n| n.checked_mul(d));
         let numbers = numbers.and_then(|n| n.checked_add(sums));
         opened.check_length(numbers.and_then(|n| n.checked_mul(8)))?;
-        let mut values = opened.payload_f64()?;
+        let mut values = numbers_f64(opened.payload)?;
         let sums = values.split_off(values.len() - sums);
         let sketch = values.split_off(d * d);
         if values.iter().chain(&sketch).chain(&sums).any(|v| !v.is_finite()) {

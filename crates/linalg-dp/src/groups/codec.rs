@@ -5,7 +5,7 @@ use crate::covariance::CONSTANT;
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
 use dp_core::noise::NoiseLaw;
-use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, to_json};
+use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, numbers_f64, to_json};
 use dp_core::{NoiseScale, PublicValue};
 use serde::{Deserialize, Serialize};
 use sketch::projection::{Family, ProjectionSpec};
@@ -86,7 +86,7 @@ impl Payload for GroupSums {
         let numbers = sums.and_then(|n| n.checked_add(triangle_of(projection.d())?));
         opened.check_length(numbers.and_then(|n| n.checked_mul(8)))?;
         opened.summary.check_fingerprint(&projection.fingerprint())?;
-        let mut values = opened.payload_f64()?;
+        let mut values = numbers_f64(opened.payload)?;
         let triangle = values.split_off(rows * columns);
         if triangle.iter().any(|v| !v.is_finite()) {
             return Err(Error::rejected("payload", "holds a value that is not finite"));

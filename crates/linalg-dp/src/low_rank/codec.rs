@@ -5,7 +5,7 @@ use super::range::{Range, RangeFacts};
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
-    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
+    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, numbers_f64, to_json,
 };
 use dp_core::{PublicValue, SeedOrigin};
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ impl Payload for Range {
         if !facts.has_law(&opened.summary.certificate.statement().noise) {
             return Err(Error::rejected("noise law", "differs from the certificate's"));
         }
-        Ok(Self::from_facts(facts, opened.payload_f64()?))
+        Ok(Self::from_facts(facts, numbers_f64(opened.payload)?))
     }
 }
 
@@ -155,7 +155,7 @@ impl Payload for PrivateLowRank {
             (None, [NoiseLaw::RoundedGaussian { .. }]) => {}
             _ => return Err(Error::rejected("noise law", "differs from the certificate's")),
         }
-        let mut rest = opened.payload_f64()?;
+        let mut rest = numbers_f64(opened.payload)?;
         let mut arrays = Vec::new();
         for count in numbers.unwrap_or_default() {
             let later = rest.split_off(count);

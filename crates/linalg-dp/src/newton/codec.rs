@@ -10,7 +10,7 @@ use crate::sizes::Sizes;
 use dp_core::certificate::Statement;
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
-    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
+    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, numbers_f64, to_json,
 };
 use dp_core::{NoiseScale, PublicValue};
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ impl Payload for NewtonRegression {
         };
         opened.check_length(numbers(d).and_then(|n| n.checked_mul(8)))?;
         opened.summary.check_fingerprint(&fingerprint(&facts))?;
-        let values = opened.payload_f64()?;
+        let values = numbers_f64(opened.payload)?;
         if values.iter().any(|v| !v.is_finite()) {
             return Err(Error::rejected("payload", "holds a value that is not finite"));
         }

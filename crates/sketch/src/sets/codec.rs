@@ -12,7 +12,7 @@ use crate::written::check_stated;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
-    AnyCertificate, CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
+    AnyCertificate, CertificateClass, Kind, Opened, Payload, Writer, fingerprint, numbers_f64, to_json,
 };
 use dp_core::{Adjacency, Profile};
 use std::io::Write;
@@ -138,7 +138,7 @@ impl Payload for NoisyBits {
             }
             _ => Ok(None),
         })?;
-        Ok(Self::new(scheme, concatenation, scale, opened.payload_f64()?))
+        Ok(Self::new(scheme, concatenation, scale, numbers_f64(opened.payload)?))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::joined::{alike, joinable};
 use crate::written::check_stated;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
-use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, to_json};
+use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, numbers_f64, to_json};
 use dp_core::{LaplaceScale, Probability};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -206,7 +206,7 @@ impl Payload for NoisyCounts {
         if opened.summary.certificate.statement().mechanism != COUNTS {
             return Err(rejected("certificate", "no such mechanism makes this payload"));
         }
-        let values = opened.payload_f64()?;
+        let values = numbers_f64(opened.payload)?;
         if !values.iter().all(|v| v.trunc() == *v && v.abs() <= WHOLE as f64) {
             return Err(rejected("payload", "a count is no whole number up to 2^53"));
         }

@@ -6,7 +6,7 @@ use crate::projection::ProjectionSpec;
 use crate::written::check_stated;
 use dp_core::NormBound;
 use dp_core::certificate::Statement;
-use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, to_json};
+use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, numbers_f32, to_json};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
@@ -61,6 +61,6 @@ impl Payload for UnitVectors {
         opened.summary.check_fingerprint(&projection.fingerprint())?;
         opened.summary.check_public(&Self::public(projection, lengths, rows))?;
         let noise = opened.summary.certificate.statement().noise.clone();
-        Self::new(projection, lengths, noise, opened.payload_f32()?)
+        Self::new(projection, lengths, noise, numbers_f32(opened.payload)?)
     }
 }

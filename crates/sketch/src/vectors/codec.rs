@@ -106,7 +106,10 @@ impl Payload for PrivateSketch {
             Stored::Whole(element) => {
                 let bytes = element.bytes();
                 opened.check_length(rows.checked_mul(k).and_then(|n| n.checked_mul(bytes)))?;
-                if element == Element::F32 { opened.payload_f32() } else { opened.payload_f64() }?
+                match element {
+                    Element::F32 => numbers_f32(opened.payload)?,
+                    _ => numbers_f64(opened.payload)?,
+                }
             }
         };
         form.sketch(values)

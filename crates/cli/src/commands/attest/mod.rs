@@ -9,6 +9,7 @@ use super::content::Content;
 use crate::error::{Error, Result, no_effect, shown};
 use crate::output::{Record, date};
 use clap::Args;
+use dp_core::certificate::canonical;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Access, Existing, Output, write};
 use dp_core::release_file;
@@ -96,7 +97,7 @@ impl Attest {
 
 /// What is said of a release: it is whole, and what it states is not signed beyond that.
 fn of_release(bytes: &[u8]) -> Result<Object> {
-    let certificate = release_file::open(bytes)?.summary.certificate.canonical();
+    let certificate = canonical(&release_file::open(bytes)?.summary.certificate);
     let [certificate, sha256] = [certificate.as_bytes(), bytes].map(|b| hex(&Sha256::digest(b)));
     Ok(Object::Release { certificate, sha256 })
 }

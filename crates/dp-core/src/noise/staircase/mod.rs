@@ -43,19 +43,13 @@ impl StaircaseNoise {
 
     /// The pure epsilon of a number that moves by the width.
     #[must_use]
-    pub fn epsilon(&self) -> Epsilon {
+    pub(crate) fn epsilon(&self) -> Epsilon {
         self.shape.epsilon
-    }
-
-    /// How many steps of the grid a number may move.
-    #[must_use]
-    pub fn width(&self) -> u64 {
-        self.shape.width
     }
 
     /// Half of the steps of the grid on which the noise is likeliest, zero counted as a half.
     #[must_use]
-    pub fn inner(&self) -> u64 {
+    pub(crate) fn inner(&self) -> u64 {
         self.shape.inner
     }
 
@@ -67,7 +61,7 @@ impl StaircaseNoise {
 
     /// The fourth cumulant of a sample, exact for the law on the grid.
     #[must_use]
-    pub fn fourth_cumulant(&self) -> f64 {
+    pub(crate) fn fourth_cumulant(&self) -> f64 {
         self.shape.fourth_cumulant() * self.grid.spacing().powi(4)
     }
 

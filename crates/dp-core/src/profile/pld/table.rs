@@ -20,7 +20,7 @@ impl Pld {
     ///
     /// # Errors
     /// [`Error::Calibration`] when everything may be lost at epsilon 100.
-    pub fn distribution(&self, half: u32) -> Result<(f64, LossWay)> {
+    pub(crate) fn distribution(&self, half: u32) -> Result<(f64, LossWay)> {
         let end = self.end()?;
         let h = end / f64::from(half);
         let made = |j: u32| end * f64::from(j) / f64::from(SUMS);

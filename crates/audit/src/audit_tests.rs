@@ -2,9 +2,7 @@
 
 use crate::confidence::{Count, epsilon_bound};
 use crate::run::{Verdict, audit};
-use crate::subject::{
-    Draw, Side, Subject, budget_of, gaussian_ratio, laplace_ratio, lowest_bit,
-};
+use crate::subject::{Draw, Side, Subject, budget_of, gaussian_ratio, laplace_ratio, lowest_bit};
 use crate::{Finding, Role, Settings};
 use dp_core::authority;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};

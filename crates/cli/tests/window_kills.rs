@@ -145,7 +145,8 @@ fn check(room: &Room, files: &Files) {
         let (first, end) = ((tick + 1).saturating_sub(WINDOW) * BLOCK, (tick + 1) * BLOCK);
         assert_eq!((window.span().first_row, window.span().end_row), (first as u64, end as u64));
         let exact: f64 = (first..end).map(|t| value(t).powi(2)).sum();
-        let (found, sd) = (window.unbiased()[(0, 0)], window.directional_sd().expect("known"));
+        let found = window.covariance().unbiased()[(0, 0)];
+        let sd = window.directional_sd().expect("known");
         // Eight standard deviations: 1e-15 a tick. A block more or less moves the sum by 0.7 and more.
         assert!(8.0 * sd < 0.25, "{sd}");
         assert!((found - exact).abs() < 8.0 * sd, "tick {tick}: {found} for {exact}");

@@ -172,7 +172,8 @@ fn weak_certificates_keep_their_warning() {
     individual.verify().unwrap();
     let none = NoGuarantee::new(statement(NoiseLaw::None), "the support depends on the input");
     none.verify().unwrap();
-    let texts = [individual.clone().into(), none.clone().into()].map(|c: AnyCertificate| c.to_json());
+    let texts =
+        [individual.clone().into(), none.clone().into()].map(|c: AnyCertificate| c.to_json());
     assert_eq!(texts[0].parse::<IndividualCertificate>().unwrap(), individual);
     assert_eq!(texts[1].parse::<NoGuarantee>().unwrap(), none);
     for text in texts {

@@ -191,7 +191,7 @@ impl AnyRelease {
             }
             Self::Counts(r) => Values::Reals(r.payload().k(), r.payload().values().into()),
             Self::Covariance(r) => matrix(r.payload().unbiased().as_ref()),
-            Self::Window(r) => matrix(r.payload().unbiased().as_ref()),
+            Self::Window(r) => matrix(r.payload().covariance().unbiased().as_ref()),
             Self::LowRank(r) => matrix(r.payload().factors().expand().as_ref()),
             Self::Range(r) => matrix(r.payload().sketch()),
             Self::Regression(r) => {
@@ -347,7 +347,7 @@ impl AnyRelease {
         })
     }
 
-    /// What whoever trusts a release asks ([`verify::verify_trusting`]).
+    /// What whoever trusts a release asks: [`AnyRelease::verify_use`], and what the certificate is worth ([`Trust::check`]).
     ///
     /// # Errors
     /// As [`verify::verify`].

@@ -202,7 +202,7 @@ fn windows_hold(schedule: Schedule, d: usize, rows_pushed: usize, budget: Budget
         let release = stream.release().unwrap();
         let payload = release.payload();
         let span = (payload.span().first_row, payload.span().end_row);
-        let error = payload.unbiased() - exact(&data, d, schedule, span);
+        let error = payload.covariance().unbiased() - exact(&data, d, schedule, span);
         count.add(spectral(&error) <= payload.spectral_error(failure()).unwrap());
         let along = error.sum() / d as f64;
         let sd = payload.directional_sd().unwrap();

@@ -289,7 +289,7 @@ fn windows_err_as_planned() {
                     continue;
                 }
                 let exact = second_moments(&data[(tick + 1 - 16) * 4 * d..(tick + 1) * 4 * d], d);
-                let found = stream.release().unwrap().payload().unbiased();
+                let found = stream.release().unwrap().payload().covariance().unbiased();
                 let square = |e: usize| (found[(e / d, e % d)] - exact[e]).powi(2);
                 errors.push((0..d * d).map(square).sum::<f64>().sqrt());
             }

@@ -3,13 +3,13 @@
 use dp_core::authority;
 use dp_core::release_file::{decode, encode};
 use dp_core::{
-    Adjacency, Budget, Certificate, FreshSeed, L2Sensitivity, NoiseRng, PublicSeed, PublicValue,
-    Release, calibrate,
+    Adjacency, Budget, Certificate, FreshSeed, L2Sensitivity, NoiseRng, Profile, PublicSeed,
+    PublicValue, Release, calibrate,
 };
 use faer::Mat;
 use linalg_dp::Error;
 use linalg_dp::covariance::NoisyPower;
-use linalg_dp::covariance::{GaussianCovariance, JlCovariance, RowClip};
+use linalg_dp::covariance::{GaussianCovariance, JlCovariance};
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, randomized_svd,
 };
@@ -154,7 +154,11 @@ fn calibrations_meet_budgets_just_below_a_power_of_two() {
     let budget = |epsilon| Budget::new(epsilon, 1e-6).unwrap();
     for d in [2, 100, 300] {
         GaussianCovariance::calibrate(d, add(), budget(1.060_701_862_435_501_6)).unwrap();
-        let clip = RowClip::new(d, bound(1.0)).unwrap().certified_bound();
+        // The bound of rounded rows is in the profile.
+        let made = JlCovariance::calibrate(d, 8, add(), budget(1.0)).unwrap();
+        let Some(&Profile::JlMechanism { bound: clip, .. }) = made.guarantee().profile() else {
+            panic!("{:?}", made.guarantee())
+        };
         let change = dp_core::profile::RowChange::AddRemove;
         let rough =
             |bound| move |e| calibrate::symmetric_gaussian(budget(e), bound, change).unwrap().get();

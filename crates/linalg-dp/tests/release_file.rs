@@ -141,7 +141,7 @@ fn windows_come_back_and_answer_the_same() {
         let p = Probability::new(0.01).unwrap();
         let (a, b) = (back.payload(), release.payload());
         assert_eq!(a.spectral_error(p).unwrap(), b.spectral_error(p).unwrap());
-        assert_eq!(a.positive().unwrap(), b.positive().unwrap());
+        assert_eq!(a.covariance().positive().unwrap(), b.covariance().positive().unwrap());
         assert_eq!(a.directional_sd().unwrap(), b.directional_sd().unwrap());
         assert_eq!(a.span(), b.span());
     }

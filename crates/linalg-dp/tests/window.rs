@@ -83,7 +83,7 @@ fn every_schedule_is_unbiased_and_its_stated_noise_is_true() {
             }
             let release = stream.release().expect("blocks closed");
             release.certificate().verify_consistency().expect("holds together");
-            let error = release.payload().unbiased()[(0, 0)] - truth[(0, 0)];
+            let error = release.payload().covariance().unbiased()[(0, 0)] - truth[(0, 0)];
             claimed = release.payload().directional_sd().expect("finite");
             mean += error;
             square += error * error;
@@ -118,7 +118,8 @@ fn one_row_changes_one_block_only_whatever_the_pruning_does() {
                 let r = if blank && t == changed { vec![0.0; 4] } else { row(t) };
                 if stream.push(&r).expect("accepted") > 0 {
                     let release = stream.release().expect("closed");
-                    releases.push((release.payload().span(), release.payload().unbiased()));
+                    let payload = release.payload();
+                    releases.push((payload.span(), payload.covariance().unbiased()));
                 }
             }
             releases
@@ -360,7 +361,7 @@ fn a_clock_ends_blocks_whatever_they_hold() {
     for (tick, (a, b)) in all.iter().zip(&one_fewer).enumerate() {
         assert_eq!(a.blocks(), tick as u64 + 1);
         let expected = if tick == 0 { 0.0 } else { lost[0] * lost[0] };
-        let found = a.unbiased()[(0, 0)] - b.unbiased()[(0, 0)];
+        let found = a.covariance().unbiased()[(0, 0)] - b.covariance().unbiased()[(0, 0)];
         assert!((found - expected).abs() < 1e-4, "tick {tick}: {found} for {expected}");
     }
     let rng = NoiseRng::deterministic_not_private(6);
@@ -383,7 +384,7 @@ fn a_counted_stream_does_not_protect_that_a_row_came() {
         let mut stream = WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
         let each = |row: &f64| {
             stream.push(&[*row]).expect("accepted");
-            stream.release().expect("closed").payload().unbiased()[(0, 0)]
+            stream.release().expect("closed").payload().covariance().unbiased()[(0, 0)]
         };
         rows.iter().map(each).collect::<Vec<_>>()
     };

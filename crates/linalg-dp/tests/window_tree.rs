@@ -124,7 +124,7 @@ fn a_window_of_several_nodes_is_debiased_by_all_of_them() {
                 assert_eq!(rows, ROWS);
             }
             offset = covariance.offset();
-            let estimate = release.payload().unbiased();
+            let estimate = covariance.unbiased();
             errors.push((0..3).map(|i| estimate[(i, i)] - truth[i]).sum::<f64>());
         }
         let n = errors.len() as f64;
@@ -161,7 +161,7 @@ fn one_row_changes_its_nodes_and_nothing_else() {
     for (a, b) in run(false).iter().zip(&run(true)) {
         let covers = (a.span().first_row..a.span().end_row).contains(&changed);
         let expected = if covers { row(changed)[0] * row(changed)[1] } else { 0.0 };
-        let found = a.unbiased()[(0, 1)] - b.unbiased()[(0, 1)];
+        let found = a.covariance().unbiased()[(0, 1)] - b.covariance().unbiased()[(0, 1)];
         assert!((found - expected).abs() < 1e-4, "{:?}: {found} for {expected}", a.span());
     }
 }
@@ -187,8 +187,8 @@ fn a_resumed_sketch_still_holds_the_rows_before_the_kill() {
     resumed.push(&data[3 * 1600..]).expect("accepted");
     let truth: f64 = (0..3200).map(|t| row(t)[2].powi(2)).sum();
     let release = resumed.release().expect("closed");
-    let (found, sd) =
-        (release.payload().unbiased()[(2, 2)], release.payload().directional_sd().expect("finite"));
+    let found = release.payload().covariance().unbiased()[(2, 2)];
+    let sd = release.payload().directional_sd().expect("finite");
     // One node: a chi-square of 4000 degrees of freedom, 5 standard deviations.
     assert!((found - truth).abs() < 5.0 * sd, "{found} for {truth}, sd {sd}");
     assert!(0.5 * truth > 5.0 * sd, "half the rows lost would show: {truth}, sd {sd}");

@@ -16,8 +16,8 @@
 //!
 //! # Files
 //! The container is [`dp_core::release_file`]: its `write`, `load`, `encode` and `decode` take every
-//! release of this crate. [`vectors::ReleaseWriter`] and [`sets::SetWriter`] release rows to a file as
-//! they come, in bounded memory.
+//! release of this crate. [`vectors::ReleaseWriter`], [`RowWriter`] (unit vectors, bounded values) and
+//! [`sets::SetWriter`] release rows and sets to a file as they come, in bounded memory.
 //!
 //! | release | kind | payload | parameters |
 //! | --- | --- | --- | --- |
@@ -67,6 +67,7 @@ mod pieced;
 pub mod pieces;
 pub mod plan;
 pub mod projection;
+mod row_writer;
 pub mod rows;
 pub mod search;
 pub mod sets;
@@ -80,6 +81,7 @@ mod written;
 pub use conversions::row_major;
 pub use error::{Error, Result};
 pub use estimate::{Estimate, Interval};
+pub use row_writer::RowWriter;
 pub use rows::RowsView;
 pub use verify::{verify, verify_consistency};
 pub use written::Written;

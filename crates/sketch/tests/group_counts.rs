@@ -8,7 +8,7 @@ use dp_core::{
     Budget, Certificate, Epsilon, NoiseRng, PrivacyProfile, Probability, Profile, Release,
 };
 use sketch::search::{CountIndex, Queries};
-use sketch::sets::{GroupCounts, ItemGroups, ItemSet, NoisyCounts};
+use sketch::sets::{GroupCounts, ItemGroups, ItemSet, NoisyCounts, SetWriter};
 use sketch::verify::Finding;
 
 fn set(items: impl IntoIterator<Item = u64>) -> ItemSet {
@@ -154,7 +154,7 @@ fn streamed_releases_are_those_in_memory_and_files_hold_them() {
     let release = made.release(&sets, &mut rng(6)).expect("release");
     let mut random = rng(6);
     let to = Output::create(&path, Existing::Keep).expect("output");
-    let mut writer = made.writer(to, &mut random).expect("writer");
+    let mut writer = SetWriter::create(to, &made, (), &mut random).expect("writer");
     for part in sets.chunks(777) {
         writer.push(part).expect("pushed");
     }

@@ -6,7 +6,7 @@ use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Release, Shif
 use sketch::pieces::Pieces;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
-use sketch::search::{FoundInFile, HammingIndex, Queries, Score, SketchIndex};
+use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex};
 use sketch::signs::{FlipRule, PrivateSigns, SignCodes, SignQueries, SignSketch};
 use sketch::vectors::{Element, PrivateProjection, PrivateSketch};
 use sketch::{Error, Result};
@@ -34,7 +34,12 @@ fn release(n: usize, budget: Budget) -> Release<PrivateSketch> {
     mechanism.release(view(&rows(n, 0)), &mut rng).unwrap()
 }
 
-fn search(path: &Path, queries: &[f64], score: Score, count: usize) -> Result<FoundInFile> {
+fn search(
+    path: &Path,
+    queries: &[f64],
+    score: Score,
+    count: usize,
+) -> Result<(Neighbours<f64>, Option<Arc<RowIds>>)> {
     let pieces = Pieces::<PrivateSketch>::of(InParts::open(path)?, &Trust::none())?;
     pieces.nearest(view(queries), score, count)
 }

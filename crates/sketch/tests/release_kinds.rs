@@ -13,8 +13,8 @@ use sketch::rows::RowsView;
 use sketch::search::{Ranking, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SetPairs, SignatureMatrix,
-    SymbolShape,
+    NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SetPairs, SetWriter,
+    SignatureMatrix, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -202,7 +202,7 @@ fn signatures_written_as_sets_come_are_those_of_one_release() {
     let m = MixtureResponse::calibrate(shape, neighbours, budget).unwrap();
     let whole = m.release(&sets, seed(), &mut rng()).unwrap();
     let mut noise_rng = rng();
-    let mut writer = m.writer(&path, seed(), &mut noise_rng).unwrap();
+    let mut writer = SetWriter::create(&path, &m, seed(), &mut noise_rng).unwrap();
     batches(sets.len()).into_iter().for_each(|r| writer.push(&sets[r]).unwrap());
     let written = writer.finish().unwrap().certificate;
     assert_eq!(&written.of_post_processing(), whole.certificate());
@@ -211,7 +211,7 @@ fn signatures_written_as_sets_come_are_those_of_one_release() {
     let m = BinResponse::calibrate(501, 8, 1, budget).unwrap();
     let whole = m.release(&sets, PublicSeed::new(2), &mut rng()).unwrap();
     let mut noise_rng = rng();
-    let mut writer = m.writer(&path, PublicSeed::new(2), &mut noise_rng).unwrap();
+    let mut writer = SetWriter::create(&path, &m, PublicSeed::new(2), &mut noise_rng).unwrap();
     batches(sets.len()).into_iter().for_each(|r| writer.push(&sets[r]).unwrap());
     writer.finish().unwrap();
     assert_eq!(load::<PrivateSymbols, Certificate>(&path).unwrap().map(|p| p), whole);
@@ -219,7 +219,7 @@ fn signatures_written_as_sets_come_are_those_of_one_release() {
     let m = BucketPrivMin::new(shape, Epsilon::new(900.0).unwrap()).unwrap();
     let whole = m.release(&sets, PublicSeed::new(2), &mut rng()).unwrap();
     let mut noise_rng = rng();
-    let mut writer = m.writer(&path, PublicSeed::new(2), &mut noise_rng).unwrap();
+    let mut writer = SetWriter::create(&path, &m, PublicSeed::new(2), &mut noise_rng).unwrap();
     batches(sets.len()).into_iter().for_each(|r| writer.push(&sets[r]).unwrap());
     writer.finish().unwrap();
     assert_eq!(load::<PrivateSymbols, Certificate>(&path).unwrap().map(|p| p), whole);
@@ -228,7 +228,7 @@ fn signatures_written_as_sets_come_are_those_of_one_release() {
     let m = m.unwrap();
     let whole = m.release(&sets, seed(), &mut rng()).unwrap();
     let mut noise_rng = rng();
-    let mut writer = m.writer(&path, seed(), &mut noise_rng).unwrap();
+    let mut writer = SetWriter::create(&path, &m, seed(), &mut noise_rng).unwrap();
     batches(sets.len()).into_iter().for_each(|r| writer.push(&sets[r]).unwrap());
     writer.finish().unwrap();
     assert_eq!(load::<NoisyBits, Certificate>(&path).unwrap().map(|p| p), whole);

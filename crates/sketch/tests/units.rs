@@ -10,8 +10,8 @@ use dp_core::{
 use sketch::plan::{Asked, PublicSearch, RowSearch};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::search::{Score, UnitIndex};
-use sketch::units::{PrivateUnits, UnitPairs, UnitQueries, UnitVectors, UnitWriter, UnitsConfig};
-use sketch::{Error, RowsView};
+use sketch::units::{PrivateUnits, UnitPairs, UnitQueries, UnitVectors, UnitsConfig};
+use sketch::{Error, RowWriter, RowsView};
 
 fn rng(seed: u64) -> NoiseRng {
     NoiseRng::deterministic_not_private(seed)
@@ -333,7 +333,7 @@ fn every_projection_gives_directions_and_files_read_back() {
         let path = folder.path().join("units.dps");
         let mechanism = unit(any(family, d, k), 6.0);
         let mut noise = rng(4);
-        let mut writer = UnitWriter::create(&path, &mechanism, &mut noise).unwrap();
+        let mut writer = RowWriter::create(&path, &mechanism, &mut noise).unwrap();
         for part in [0..1, 1..4, 4..5] {
             let rows = RowsView::f64(n, d, &rows).unwrap();
             writer.push(rows.slice(part)).unwrap();

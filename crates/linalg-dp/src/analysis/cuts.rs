@@ -76,8 +76,7 @@ impl Cut {
     }
 
     /// The indicator vector of the side.
-    #[must_use]
-    pub fn indicator(&self) -> Vec<f64> {
+    fn indicator(&self) -> Vec<f64> {
         self.side.iter().map(|s| f64::from(u8::from(*s))).collect()
     }
 }

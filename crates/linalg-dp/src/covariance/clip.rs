@@ -119,7 +119,7 @@ impl RowClip {
 
     /// What no clipped and rounded row is longer than: the bound of the certificate's profile.
     #[must_use]
-    pub fn certified_bound(&self) -> NormBound {
+    pub(crate) fn certified_bound(&self) -> NormBound {
         self.certified
     }
 

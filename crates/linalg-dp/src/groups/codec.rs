@@ -5,7 +5,9 @@ use crate::covariance::CONSTANT;
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
 use dp_core::noise::NoiseLaw;
-use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, numbers_f64, to_json};
+use dp_core::release_file::{
+    CertificateClass, Kind, Opened, Payload, Writer, numbers_f64, to_json,
+};
 use dp_core::{NoiseScale, PublicValue};
 use serde::{Deserialize, Serialize};
 use sketch::projection::{Family, ProjectionSpec};

@@ -1,5 +1,6 @@
 //! Baselines: input perturbation (private) and truncated decompositions (not private).
 
+use super::coherence::check_rank;
 use super::factors::LowRank;
 use super::setting::Setting;
 use crate::author::AUTHOR;
@@ -181,14 +182,6 @@ fn from_mats(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Result<LowRank> {
     let k = left.ncols();
     let flat = |x: MatRef<'_, f64>| (0..x.nrows() * k).map(|i| x[(i / k, i % k)]).collect();
     LowRank::new((left.nrows(), right.nrows(), k), flat(left), flat(right))
-}
-
-fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {
-    let largest = a.n().min(a.d());
-    if rank == 0 || rank > largest {
-        return Err(Error::invalid("rank", rank, format!("[1, {largest}]")));
-    }
-    Ok(())
 }
 
 impl author::Sealed for InputPerturbation {

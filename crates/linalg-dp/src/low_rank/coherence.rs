@@ -64,11 +64,12 @@ pub fn mu0_from_sketch(sketch: MatRef<'_, f64>, rank: usize) -> Result<f64> {
 
 /// The largest l2 norm of a row.
 #[must_use]
-pub fn largest_row_norm(w: MatRef<'_, f64>) -> f64 {
+pub(crate) fn largest_row_norm(w: MatRef<'_, f64>) -> f64 {
     w.row_iter().map(|r| r.iter().map(|x| x * x).sum::<f64>()).fold(0.0f64, f64::max).sqrt()
 }
 
-fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {
+/// Refuses a rank that no matrix of this size has.
+pub(super) fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {
     let largest = a.n().min(a.d());
     if rank == 0 || rank > largest {
         return Err(Error::invalid("rank", rank, format!("[1, {largest}]")));

@@ -48,7 +48,7 @@ mod shrink;
 
 pub use baseline::{InputPerturbation, randomized_svd, singular_values, truncated_svd};
 pub use code::Spread;
-pub use coherence::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch};
+pub use coherence::{c_coherence, mu0_exact, mu0_from_sketch};
 pub use factors::LowRank;
 pub use pfp::{Kept, Pfp, PfpOptions, Pruning, Split};
 pub use project::{BasisProjection, PrivateLowRank, PublicBasis};

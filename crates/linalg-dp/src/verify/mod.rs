@@ -62,22 +62,15 @@ impl Verifiable for WindowCovariance {}
 impl Verifiable for NewtonRegression {}
 impl Verifiable for GroupSums {}
 
-/// What whoever trusts a release asks: [`verify_trusting`] without any trust.
+/// What whoever trusts a release asks: all of [`verify_use`] without any trust, and that the guarantee is proven
+/// differential privacy under randomness that nobody could know.
 ///
 /// # Errors
 /// What does not agree: an error of [`dp_core::Error`] that names the part. [`dp_core::Error::NotAccepted`]
 /// for what could not be computed again, or is no proven differential privacy with secret randomness.
 pub fn verify<T: Verifiable>(release: &Release<T>) -> Result<Report> {
-    verify_trusting(release, &Trust::none())
-}
-
-/// All of [`verify_use`], and that the guarantee is proven differential privacy under randomness that nobody
-/// could know, or what `trust` takes instead.
-///
-/// # Errors
-/// As [`verify`].
-pub fn verify_trusting<T: Verifiable>(release: &Release<T>, trust: &Trust) -> Result<Report> {
-    let report = verify_use(release, trust)?;
+    let trust = Trust::none();
+    let report = verify_use(release, &trust)?;
     trust.check(&release.certificate().clone().into())?;
     Ok(report)
 }

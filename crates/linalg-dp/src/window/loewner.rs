@@ -18,7 +18,7 @@ pub(super) const DEFAULT_TOLERANCE: f64 = 1e-11;
 /// only by the rounding of one Cholesky factorisation. Runs sequentially, so its
 /// answers do not depend on the number of threads. Cost: `d^3/3` multiplications.
 #[derive(Debug)]
-pub struct Loewner {
+pub(crate) struct Loewner {
     difference: Mat<f64>,
     tolerance: f64,
 }
@@ -26,7 +26,7 @@ pub struct Loewner {
 impl Loewner {
     /// A test for `dim` by `dim` matrices with the default tolerance.
     #[must_use]
-    pub fn new(dim: usize) -> Self {
+    pub(crate) fn new(dim: usize) -> Self {
         Self::with_tolerance(dim, DEFAULT_TOLERANCE)
     }
 
@@ -37,7 +37,7 @@ impl Loewner {
     }
 
     /// Whether `scale A <= B`.
-    pub fn precedes(&mut self, scale: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> bool {
+    pub(crate) fn precedes(&mut self, scale: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> bool {
         let d = b.nrows();
         let largest = (0..d).map(|i| b[(i, i)].abs()).fold(0.0, f64::max);
         let lift = self.tolerance * largest;

@@ -32,7 +32,6 @@ pub(crate) use tree::nodes_of_windows;
 pub use config::{BlockNoise, Keep, Pace, Schedule, StreamConfig};
 pub use factorisation::{Factorisation, Workload};
 pub use histogram::{Checkpoint, PruneRule, SpectralHistogram};
-pub use loewner::Loewner;
 pub use mechanism::WindowMechanism;
 pub use release::{WindowCovariance, WindowSpan};
 pub use stream::PrivateStream;

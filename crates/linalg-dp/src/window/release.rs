@@ -4,7 +4,6 @@ use crate::covariance::{CovarianceNoise, PrivateCovariance, jl_error_share};
 use crate::dense;
 use crate::error::Result;
 use dp_core::Probability;
-use faer::Mat;
 use serde::{Deserialize, Serialize};
 
 /// The rows a release speaks of: `first_row .. end_row`, counted from zero. Under
@@ -46,20 +45,6 @@ impl WindowCovariance {
     #[must_use]
     pub fn covariance(&self) -> &PrivateCovariance {
         &self.covariance
-    }
-
-    /// The unbiased estimate of `A^T A`.
-    #[must_use]
-    pub fn unbiased(&self) -> Mat<f64> {
-        self.covariance.unbiased()
-    }
-
-    /// [`WindowCovariance::unbiased`] with its negative eigenvalues set to zero.
-    ///
-    /// # Errors
-    /// [`crate::Error::Numerical`] when the eigendecomposition fails.
-    pub fn positive(&self) -> Result<Mat<f64>> {
-        self.covariance.positive()
     }
 
     /// Standard deviation of the noise in `x^T C x` for a unit vector `x` fixed beforehand.

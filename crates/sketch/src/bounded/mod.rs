@@ -16,4 +16,3 @@ pub use mechanism::{BoundedConfig, PrivateBounded};
 pub use queries::BoundedQueries;
 pub use release::BoundedValues;
 pub use shares::CategoryCounts;
-pub use writer::BoundedWriter;

@@ -5,8 +5,7 @@ mod noise_addition;
 mod randomized_response;
 
 pub use noise_addition::{
-    DistanceTable, DistancesConfig, NoiseAddition, ValueRange, noisy_distance,
-    noisy_distance_interval,
+    DistanceTable, NoiseAddition, ValueRange, noisy_distance, noisy_distance_interval,
 };
 pub use randomized_response::{
     FlippedBits, RandomizedResponse, noisy_bit_count, noisy_bit_count_interval, noisy_bit_distance,

@@ -202,19 +202,6 @@ impl NoiseAddition {
     }
 }
 
-/// What a [`NoiseAddition`] is calibrated for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DistancesConfig {
-    /// Rows.
-    pub n: usize,
-    /// Features.
-    pub d: usize,
-    /// The interval of the entries.
-    pub range: ValueRange,
-    /// What may change: an attribute, or a whole row.
-    pub adjacency: Adjacency,
-}
-
 /// Rows whose distances are computed between two questions to the hook.
 const PART: usize = 256;
 
@@ -223,14 +210,14 @@ impl author::Sealed for NoiseAddition {
 }
 
 impl Mechanism for NoiseAddition {
-    type Config = DistancesConfig;
+    /// Rows, features, the interval of the entries, and what may change: an attribute, or a whole row.
+    type Config = (usize, usize, ValueRange, Adjacency);
     type Input<'a> = RowsView<'a>;
     type Output = Release<DistanceTable>;
     type Facts = ();
     type Error = Error;
 
-    fn calibrate(config: DistancesConfig, budget: Budget) -> Result<Self> {
-        let DistancesConfig { n, d, range, adjacency } = config;
+    fn calibrate((n, d, range, adjacency): Self::Config, budget: Budget) -> Result<Self> {
         Self::new(n, d, range, adjacency, budget)
     }
 

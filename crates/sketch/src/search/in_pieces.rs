@@ -14,16 +14,19 @@ use core::cmp::Ordering;
 use dp_core::release_file::RowIds;
 use std::sync::Arc;
 
-/// What was found in a file, and what its rows are called, where that is kept.
-pub type FoundInFile = (Neighbours<f64>, Option<Arc<RowIds>>);
-
 impl Pieces<PrivateSketch> {
     /// The `count` best rows for each row that was never released, as [`SketchIndex::top_k`] finds them among all rows; squared
-    /// distances to the rounding of their sums. The next piece is read while one is searched.
+    /// distances to the rounding of their sums; and what the rows are called, where that is kept. The next piece is read
+    /// while one is searched.
     ///
     /// # Errors
     /// As [`PrivateSketch::exact`] and [`SketchIndex::top_k`]; [`dp_core::Error::File`] for what is not as the certificate says.
-    pub fn nearest(self, rows: RowsView<'_>, score: Score, count: usize) -> Result<FoundInFile> {
+    pub fn nearest(
+        self,
+        rows: RowsView<'_>,
+        score: Score,
+        count: usize,
+    ) -> Result<(Neighbours<f64>, Option<Arc<RowIds>>)> {
         let queries = PrivateSketch::exact(self.form().projection().build().as_ref(), rows)?;
         let order = match score {
             Score::SquaredDistance => |a: &f64, b: &f64| a.total_cmp(b),
@@ -41,7 +44,11 @@ impl Pieces<SignCodes> {
     ///
     /// # Errors
     /// As [`SignQueries::exact`] and [`HammingIndex::top_k_exact`]; [`dp_core::Error::File`] for what is not as the certificate says.
-    pub fn nearest(self, rows: RowsView<'_>, count: usize) -> Result<FoundInFile> {
+    pub fn nearest(
+        self,
+        rows: RowsView<'_>,
+        count: usize,
+    ) -> Result<(Neighbours<f64>, Option<Arc<RowIds>>)> {
         let statement = self.summary().certificate.statement();
         let queries = SignQueries::beside(self.form().projections(), statement, rows)?;
         let find = |piece: &SignCodes| HammingIndex::new(piece)?.top_k_exact(&queries, count);
@@ -59,7 +66,7 @@ fn nearest<T: Pieced + Verifiable>(
     count: usize,
     order: impl Fn(&f64, &f64) -> Ordering + Sync,
     find: impl Fn(&T) -> Result<Neighbours<f64>> + Sync,
-) -> Result<FoundInFile> {
+) -> Result<(Neighbours<f64>, Option<Arc<RowIds>>)> {
     let (n, _) = pieces.summary().shape()?;
     if n > u32::MAX as usize {
         return Err(Error::invalid("n", n, "[0, 2^32)"));

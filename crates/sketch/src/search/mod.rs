@@ -21,7 +21,6 @@ pub use counts::CountIndex;
 pub use dense::SearchScalar;
 pub use hamming::HammingIndex;
 pub use hits::{Hit, Neighbours, Score};
-pub use in_pieces::FoundInFile;
 pub use queries::{Queries, Searchable};
 pub use set_index::SetIndex;
 pub use sets::{Ranking, best_rows, nearest, nearest_noisy};

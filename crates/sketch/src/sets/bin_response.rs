@@ -11,13 +11,12 @@ use super::response_family::ResponseFamily;
 use super::signature::{Scheme, SetSketch};
 use super::symbols::Coding;
 use super::symbols::PrivateSymbols;
-use super::writer::SetWriter;
+use super::writer::{SetMechanism, SetSource};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
-use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Budget, Guarantee, Probability, PublicSeed, Release, SeedOrigin, Theorem};
 
@@ -111,19 +110,6 @@ impl BinResponse {
         Mechanism::release(self, (sets, seed), rng)
     }
 
-    /// Releases sets to a file as they come: the symbols of [`BinResponse::release`] on all of them.
-    ///
-    /// # Errors
-    /// [`dp_core::Error::Io`].
-    pub fn writer<'a>(
-        &'a self,
-        to: impl Destination,
-        seed: PublicSeed,
-        rng: &'a mut NoiseRng,
-    ) -> Result<SetWriter<'a>> {
-        SetWriter::create(to, Kind::Symbols, Box::new(self.source(seed)?), rng)
-    }
-
     fn source(&self, seed: PublicSeed) -> Result<SymbolSource<'_>> {
         source(BINS, &self.calibrated, (self.bins, self.values), (seed, None))
     }
@@ -177,30 +163,29 @@ pub(super) fn check_shape(bins: usize, values: u32) -> Result<()> {
     OnePermutation::new(bins, PublicSeed::new(0)).map(|_| ())
 }
 
-/// What a [`BinResponse`] is calibrated for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BinConfig {
-    /// Bins of a signature.
-    pub bins: usize,
-    /// Symbols that a bin with items can show; one for occupancy bits.
-    pub values: u32,
-    /// Items in which neighbouring sets may differ.
-    pub alpha: u64,
-}
-
 impl author::Sealed for BinResponse {
     const SEAL: author::Seal<Self> = AUTHOR.seal();
 }
 
+impl SetMechanism for BinResponse {
+    type Seed = PublicSeed;
+    const KIND: Kind = Kind::Symbols;
+
+    fn drawn(&self, seed: PublicSeed) -> Result<Box<dyn SetSource + '_>> {
+        Ok(Box::new(self.source(seed)?))
+    }
+}
+
 impl Mechanism for BinResponse {
-    type Config = BinConfig;
+    /// Bins of a signature, symbols that a bin with items can show (one for occupancy bits), and items in which neighbouring
+    /// sets may differ.
+    type Config = (usize, u32, u64);
     type Input<'a> = (&'a [ItemSet], PublicSeed);
     type Output = Release<PrivateSymbols>;
     type Facts = SetFacts;
     type Error = Error;
 
-    fn calibrate(config: BinConfig, budget: Budget) -> Result<Self> {
-        let BinConfig { bins, values, alpha } = config;
+    fn calibrate((bins, values, alpha): Self::Config, budget: Budget) -> Result<Self> {
         Self::calibrate(bins, values, alpha, budget)
     }
 

@@ -7,13 +7,12 @@ use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::SetSketch;
 use super::symbols::Coding;
 use super::symbols::PrivateSymbols;
-use super::writer::SetWriter;
+use super::writer::{SetMechanism, SetSource};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
-use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Adjacency, Budget, Epsilon, Guarantee, PublicSeed, Release, Theorem};
 
@@ -89,19 +88,6 @@ impl BucketPrivMin {
         Mechanism::release(self, (sets, seed), rng)
     }
 
-    /// Releases sets to a file as they come: the symbols of [`BucketPrivMin::release`] on all of them.
-    ///
-    /// # Errors
-    /// [`dp_core::Error::Io`].
-    pub fn writer<'a>(
-        &'a self,
-        to: impl Destination,
-        seed: PublicSeed,
-        rng: &'a mut NoiseRng,
-    ) -> Result<SetWriter<'a>> {
-        SetWriter::create(to, Kind::Symbols, Box::new(self.source(seed)), rng)
-    }
-
     fn source(&self, seed: PublicSeed) -> SymbolSource<'_> {
         let sketch = SecureMinHash::new(self.shape, seed);
         SymbolSource {
@@ -117,6 +103,15 @@ impl BucketPrivMin {
 
 impl author::Sealed for BucketPrivMin {
     const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
+
+impl SetMechanism for BucketPrivMin {
+    type Seed = PublicSeed;
+    const KIND: Kind = Kind::Symbols;
+
+    fn drawn(&self, seed: PublicSeed) -> Result<Box<dyn SetSource + '_>> {
+        Ok(Box::new(self.source(seed)))
+    }
 }
 
 impl Mechanism for BucketPrivMin {

@@ -12,7 +12,8 @@ use crate::written::check_stated;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
-    AnyCertificate, CertificateClass, Kind, Opened, Payload, Writer, fingerprint, numbers_f64, to_json,
+    AnyCertificate, CertificateClass, Kind, Opened, Payload, Writer, fingerprint, numbers_f64,
+    to_json,
 };
 use dp_core::{Adjacency, Profile};
 use std::io::Write;

@@ -4,13 +4,12 @@ use super::item_groups::ItemGroups;
 use super::items::ItemSet;
 use super::neighbours::SetNeighbours;
 use super::noisy_counts::{COUNTS, NoisyCounts, WHOLE};
-use super::writer::{SetSource, SetWriter};
+use super::writer::{SetMechanism, SetSource};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{DiscreteLaplace, GeneratorKind, NoiseRng, VALUES_PER_STREAM};
-use dp_core::output::Destination;
 use dp_core::release_file::{Kind, Payload, Trailer, Writer};
 use dp_core::{Budget, Certificate, Delta, Guarantee, LaplaceScale, Profile, Release, Theorem};
 use rayon::prelude::*;
@@ -88,18 +87,6 @@ impl GroupCounts {
         Mechanism::release(self, sets, rng)
     }
 
-    /// Releases sets to a file as they come: the counts of [`GroupCounts::release`] on all of them.
-    ///
-    /// # Errors
-    /// [`dp_core::Error::Io`].
-    pub fn writer<'a>(
-        &'a self,
-        to: impl Destination,
-        rng: &'a mut NoiseRng,
-    ) -> Result<SetWriter<'a>> {
-        SetWriter::create(to, Kind::GroupCounts, Box::new(self), rng)
-    }
-
     /// Counts that were made with this noise.
     fn counts(&self, values: Vec<f64>) -> NoisyCounts {
         NoisyCounts::new(self.groups.clone(), Some(self.scale), values)
@@ -132,6 +119,15 @@ const PART: usize = 64 * VALUES_PER_STREAM;
 
 impl author::Sealed for GroupCounts {
     const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
+
+impl SetMechanism for GroupCounts {
+    type Seed = ();
+    const KIND: Kind = Kind::GroupCounts;
+
+    fn drawn(&self, (): ()) -> Result<Box<dyn SetSource + '_>> {
+        Ok(Box::new(self))
+    }
 }
 
 impl Mechanism for GroupCounts {

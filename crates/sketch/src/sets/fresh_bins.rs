@@ -6,13 +6,12 @@ use super::neighbours::SetNeighbours;
 use super::response::{FRESH_BINS, Response, SetFacts, SymbolSource, calibrated};
 use super::response_family::ResponseFamily;
 use super::symbols::PrivateSymbols;
-use super::writer::SetWriter;
+use super::writer::{SetMechanism, SetSource};
 use crate::author::AUTHOR;
 use crate::error::Result;
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
-use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Budget, FreshSeed, Guarantee, Release, Theorem};
 
@@ -100,19 +99,6 @@ impl FreshBinResponse {
         Mechanism::release(self, (sets, fresh), rng)
     }
 
-    /// Releases sets to a file as they come: the symbols of [`FreshBinResponse::release`] on all of them.
-    ///
-    /// # Errors
-    /// [`dp_core::Error::Io`].
-    pub fn writer<'a>(
-        &'a self,
-        to: impl Destination,
-        fresh: FreshSeed,
-        rng: &'a mut NoiseRng,
-    ) -> Result<SetWriter<'a>> {
-        SetWriter::create(to, Kind::Symbols, Box::new(self.source(fresh)?), rng)
-    }
-
     fn source(&self, fresh: FreshSeed) -> Result<SymbolSource<'_>> {
         let origin = (fresh.origin(), self.neighbours);
         let shape = (self.bins, self.values);
@@ -122,6 +108,15 @@ impl FreshBinResponse {
 
 impl author::Sealed for FreshBinResponse {
     const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
+
+impl SetMechanism for FreshBinResponse {
+    type Seed = FreshSeed;
+    const KIND: Kind = Kind::Symbols;
+
+    fn drawn(&self, fresh: FreshSeed) -> Result<Box<dyn SetSource + '_>> {
+        Ok(Box::new(self.source(fresh)?))
+    }
 }
 
 impl Mechanism for FreshBinResponse {

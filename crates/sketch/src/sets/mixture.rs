@@ -8,13 +8,12 @@ use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::SetSketch;
 use super::symbols::Coding;
 use super::symbols::PrivateSymbols;
-use super::writer::SetWriter;
+use super::writer::{SetMechanism, SetSource};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
-use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Budget, FreshSeed, Guarantee, Release, Theorem};
 
@@ -94,19 +93,6 @@ impl MixtureResponse {
         Mechanism::release(self, (sets, fresh), rng)
     }
 
-    /// Releases sets to a file as they come: the symbols of [`MixtureResponse::release`] on all of them.
-    ///
-    /// # Errors
-    /// [`dp_core::Error::Io`].
-    pub fn writer<'a>(
-        &'a self,
-        to: impl Destination,
-        fresh: FreshSeed,
-        rng: &'a mut NoiseRng,
-    ) -> Result<SetWriter<'a>> {
-        SetWriter::create(to, Kind::Symbols, Box::new(self.source(fresh)), rng)
-    }
-
     fn source(&self, fresh: FreshSeed) -> SymbolSource<'_> {
         let origin = Some(fresh.origin());
         let sketch = SecureMinHash::new(self.shape, fresh.publish());
@@ -126,6 +112,15 @@ impl MixtureResponse {
 
 impl author::Sealed for MixtureResponse {
     const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
+
+impl SetMechanism for MixtureResponse {
+    type Seed = FreshSeed;
+    const KIND: Kind = Kind::Symbols;
+
+    fn drawn(&self, fresh: FreshSeed) -> Result<Box<dyn SetSource + '_>> {
+        Ok(Box::new(self.source(fresh)))
+    }
 }
 
 impl Mechanism for MixtureResponse {

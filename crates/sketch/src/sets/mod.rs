@@ -30,7 +30,7 @@ mod similarity;
 mod symbols;
 mod writer;
 
-pub use bin_response::{BinConfig, BinResponse};
+pub use bin_response::BinResponse;
 pub use bins::BinLaw;
 pub(crate) use bins::outcomes;
 pub use buckets::BucketPrivMin;

@@ -6,7 +6,7 @@ use super::neighbours::SetNeighbours;
 use super::response::{HASH_MODEL, SIMILARITY, SetFacts, hash_model};
 use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::{Scheme, SetSketch, SignatureMatrix};
-use super::writer::{SetSource, SetWriter};
+use super::writer::{SetMechanism, SetSource};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, sum_of_squared_differences, upper_quantile};
@@ -15,7 +15,6 @@ use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, Statistic};
 use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUES_PER_STREAM};
-use dp_core::output::Destination;
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{Kind, Payload, Trailer, Writer};
 use dp_core::{
@@ -140,19 +139,6 @@ impl NoisySecureMinHash {
         Ok(Release::certified(source.bits(data), source.certificate(sets.len(), generator)?))
     }
 
-    /// Releases sets to a file as they come: the bits of [`NoisySecureMinHash::release`] on all of them.
-    ///
-    /// # Errors
-    /// [`dp_core::Error::Io`].
-    pub fn writer<'a>(
-        &'a self,
-        to: impl Destination,
-        fresh: FreshSeed,
-        rng: &'a mut NoiseRng,
-    ) -> Result<SetWriter<'a>> {
-        SetWriter::create(to, Kind::NoisyMinHash, Box::new(self.source(fresh)), rng)
-    }
-
     fn source(&self, fresh: FreshSeed) -> NoisySource<'_> {
         let origin = fresh.origin();
         let sketch = SecureMinHash::new(self.shape, fresh.publish());
@@ -162,6 +148,15 @@ impl NoisySecureMinHash {
 
 impl dp_core::mechanism::author::Sealed for NoisySecureMinHash {
     const SEAL: dp_core::mechanism::author::Seal<Self> = AUTHOR.seal();
+}
+
+impl SetMechanism for NoisySecureMinHash {
+    type Seed = FreshSeed;
+    const KIND: Kind = Kind::NoisyMinHash;
+
+    fn drawn(&self, fresh: FreshSeed) -> Result<Box<dyn SetSource + '_>> {
+        Ok(Box::new(self.source(fresh)))
+    }
 }
 
 impl Mechanism for NoisySecureMinHash {

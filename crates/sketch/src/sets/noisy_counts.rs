@@ -8,7 +8,9 @@ use crate::joined::{alike, joinable};
 use crate::written::check_stated;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
-use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, numbers_f64, to_json};
+use dp_core::release_file::{
+    CertificateClass, Kind, Opened, Payload, Writer, numbers_f64, to_json,
+};
 use dp_core::{LaplaceScale, Probability};
 use serde::{Deserialize, Serialize};
 use std::io::Write;

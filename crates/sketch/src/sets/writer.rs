@@ -8,18 +8,42 @@ use dp_core::noise::GeneratorKind;
 use dp_core::output::Destination;
 use dp_core::release_file::{Kind, Trailer, Writer};
 
+/// A mechanism of set signatures or counts.
+pub trait SetMechanism {
+    /// The seed of its hash functions; nothing where it draws none.
+    type Seed;
+
+    /// The kind of its releases.
+    const KIND: Kind;
+
+    /// The same with its hash functions drawn.
+    ///
+    /// # Errors
+    /// Hash functions that do not exist for its shape.
+    fn drawn(&self, seed: Self::Seed) -> Result<Box<dyn SetSource + '_>>;
+}
+
 /// A mechanism of set signatures, with its hash functions drawn.
-pub(crate) trait SetSource {
+pub trait SetSource {
     /// Checks sets and makes the slots of their rows, without noise.
+    ///
+    /// # Errors
+    /// Sets that the mechanism does not take.
     fn slots(&self, sets: &[ItemSet]) -> Result<Vec<u32>>;
 
     /// How many of this many slots fill whole noise streams.
     fn whole(&self, held: usize) -> usize;
 
     /// Adds noise to slots and writes them.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
     fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut Writer) -> Result<()>;
 
     /// What follows the payload of a release of this many sets.
+    ///
+    /// # Errors
+    /// Sizes that no file states.
     fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<Trailer>;
 }
 
@@ -44,13 +68,19 @@ pub struct SetWriter<'a> {
 }
 
 impl<'a> SetWriter<'a> {
-    pub(crate) fn create(
+    /// Opens a path, or begins an output that was opened before. The seed is what the mechanism's release takes: a fresh one,
+    /// a public one, or none (`()`, [`GroupCounts`](super::GroupCounts)).
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
+    pub fn create<M: SetMechanism>(
         to: impl Destination,
-        kind: Kind,
-        source: Box<dyn SetSource + 'a>,
+        mechanism: &'a M,
+        seed: M::Seed,
         rng: &'a mut NoiseRng,
     ) -> Result<Self> {
-        let out = Writer::create(to, kind)?;
+        let source = mechanism.drawn(seed)?;
+        let out = Writer::create(to, M::KIND)?;
         Ok(Self { source, rng, out, held: Vec::new(), sets: 0, health: Health::Good })
     }
 

@@ -128,28 +128,17 @@ impl author::Sealed for PrivateSigns {
 /// The name under which releases of smooth flips state the bound of their entries: the likelihood of a row needs it.
 pub(super) const LARGEST: &str = "largest entry";
 
-/// What [`PrivateSigns`] are calibrated for.
-#[derive(Debug, Clone)]
-pub struct SignsConfig {
-    /// The projections.
-    pub sketch: SignSketch,
-    /// How the flips depend on the distance from zero.
-    pub rule: FlipRule,
-    /// What may change: an attribute, of one row or of each of a user's.
-    pub adjacency: Adjacency,
-    /// Largest absolute value of an attribute.
-    pub bound: EntryBound,
-}
-
 impl Mechanism for PrivateSigns {
-    type Config = SignsConfig;
+    /// The projections, how the flips depend on the distance from zero, what may change (an attribute, of one row or of each of
+    /// a user's), and the largest absolute value of an attribute.
+    type Config = (SignSketch, FlipRule, Adjacency, EntryBound);
     type Input<'a> = RowsView<'a>;
     type Output = Release<SignCodes>;
     type Facts = ();
     type Error = Error;
 
-    fn calibrate(config: SignsConfig, budget: Budget) -> Result<Self> {
-        let SignsConfig { sketch, rule, adjacency, bound } = config;
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        let (sketch, rule, adjacency, bound) = config;
         Self::new(sketch, rule, adjacency, bound, budget)
     }
 

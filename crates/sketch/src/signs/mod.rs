@@ -22,7 +22,7 @@ pub use codes::{SignCodes, SignSketch};
 pub use flip::{FlipRule, FlipTable};
 pub use fresh::{FreshConfig, FreshSigns, NormFloor};
 pub use individual::{IndividualNoise, IndividualSigns};
-pub use mechanism::{PrivateSigns, SignsConfig};
+pub use mechanism::PrivateSigns;
 pub use pairs::SignPairs;
 pub use public_rows::{SmoothCosine, cosine_to_public_row, smooth_to_public_row};
 pub use queries::SignQueries;

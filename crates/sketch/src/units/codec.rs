@@ -6,7 +6,9 @@ use crate::projection::ProjectionSpec;
 use crate::written::check_stated;
 use dp_core::NormBound;
 use dp_core::certificate::Statement;
-use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, numbers_f32, to_json};
+use dp_core::release_file::{
+    CertificateClass, Kind, Opened, Payload, Writer, numbers_f32, to_json,
+};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 

@@ -14,4 +14,3 @@ pub(crate) use mechanism::variance_at;
 pub use mechanism::{PrivateUnits, UnitsConfig};
 pub use queries::UnitQueries;
 pub use release::UnitVectors;
-pub use writer::UnitWriter;

@@ -51,19 +51,6 @@ pub struct AveragedProjection {
     calibrated: Calibrated<SketchNoise>,
 }
 
-/// What an [`AveragedProjection`] is calibrated for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AveragedConfig {
-    /// Features of a row.
-    pub d: usize,
-    /// Numbers of a sketch.
-    pub k: usize,
-    /// What may change: an attribute, a shift of a row, or a whole row.
-    pub adjacency: Adjacency,
-    /// Largest absolute value of an entry of the rows.
-    pub bound: EntryBound,
-}
-
 /// The part of the shift that pays for rounding: `(a + b)^2 <= (1 + t) a^2 + (1 + 1/t) b^2`.
 const T: f64 = 1.0 / (1 << 20) as f64;
 
@@ -191,7 +178,8 @@ impl author::Sealed for AveragedProjection {
 }
 
 impl Mechanism for AveragedProjection {
-    type Config = AveragedConfig;
+    /// Features of a row, numbers of a sketch, what may change, and the largest absolute value of an entry of the rows.
+    type Config = (usize, usize, Adjacency, EntryBound);
     /// Rows, and a seed that was drawn after they were fixed.
     type Input<'a> = (FreshSeed, RowsView<'a>);
     type Output = Release<PrivateSketch>;
@@ -199,8 +187,7 @@ impl Mechanism for AveragedProjection {
     type Facts = f64;
     type Error = crate::Error;
 
-    fn calibrate(config: AveragedConfig, budget: Budget) -> Result<Self> {
-        let AveragedConfig { d, k, adjacency, bound } = config;
+    fn calibrate((d, k, adjacency, bound): Self::Config, budget: Budget) -> Result<Self> {
         Self::gaussian(d, k, adjacency, bound, budget)
     }
 

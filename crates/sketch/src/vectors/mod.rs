@@ -17,12 +17,11 @@ mod sketch;
 mod systems;
 mod writer;
 
-pub use averaged::{AveragedConfig, AveragedProjection};
+pub use averaged::AveragedProjection;
 pub use element::Element;
 pub use mechanism::{PrivateProjection, ProjectionConfig};
 pub use multi_scale::{
-    MultiScale, MultiScaleConfig, multi_scale_squared_distance,
-    multi_scale_squared_distance_interval,
+    MultiScale, multi_scale_squared_distance, multi_scale_squared_distance_interval,
 };
 pub use noise::{NoiseKind, SketchNoise};
 pub use open::OpenSketch;

@@ -63,19 +63,6 @@ impl author::Law for Noises {
     }
 }
 
-/// What a [`MultiScale`] is calibrated for.
-#[derive(Debug, Clone)]
-pub struct MultiScaleConfig {
-    /// Projections of the same rows, of different seeds.
-    pub projections: Vec<SharedProjection>,
-    /// Positive weights, one a projection.
-    pub shares: Vec<f64>,
-    /// What may change: an attribute, a shift of a row, or a whole row.
-    pub adjacency: Adjacency,
-    /// Largest absolute value of an entry of the rows.
-    pub bound: EntryBound,
-}
-
 /// A scale with its share of the budget and its own largest change.
 type Scale = (f64, Projector, Statistic<L2Sensitivity>);
 
@@ -161,15 +148,17 @@ impl author::Sealed for MultiScale {
 }
 
 impl Mechanism for MultiScale {
-    type Config = MultiScaleConfig;
+    /// Projections of the same rows, of different seeds; positive weights, one a projection; what may change; and the
+    /// largest absolute value of an entry of the rows.
+    type Config = (Vec<SharedProjection>, Vec<f64>, Adjacency, EntryBound);
     type Input<'a> = RowsView<'a>;
     type Output = Release<Vec<PrivateSketch>>;
     /// A squared distance of two rows.
     type Facts = f64;
     type Error = Error;
 
-    fn calibrate(config: MultiScaleConfig, budget: Budget) -> Result<Self> {
-        let MultiScaleConfig { projections, shares, adjacency, bound } = config;
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        let (projections, shares, adjacency, bound) = config;
         Self::gaussian(projections, &shares, adjacency, bound, budget)
     }
 

@@ -3,7 +3,7 @@
 //! A certificate alone cannot say what the row norms of a projection are; whoever holds the published
 //! seed can. [`verify`] is the strict check: what could not be computed again, and what is no proven
 //! differential privacy with secret noise, is refused unless the caller names it
-//! ([`verify_trusting`], [`Trust`]). A few bytes can name a matrix that takes hours to draw: that counts as
+//! ([`verify_use`] and [`Trust::check`]). A few bytes can name a matrix that takes hours to draw: that counts as
 //! not computed unless [`Trust::however_long`] allows it.
 //!
 //! ```
@@ -79,25 +79,15 @@ const ANY_ROWS: Finding =
     Finding::NothingStated("its guarantee holds for any two directions, however they were made");
 const NO_PRIVACY: Finding = Finding::NothingStated("it gives no differential privacy");
 
-/// What whoever trusts a release asks: [`verify_trusting`] without any trust.
+/// What whoever trusts a release asks: all of [`verify_use`] without any trust, and that the guarantee is proven
+/// differential privacy under randomness that nobody could know.
 ///
 /// # Errors
 /// What does not agree: an error of [`dp_core::Error`] that names the part. [`dp_core::Error::NotAccepted`]
 /// for what could not be computed again, or is no proven differential privacy with secret randomness.
 pub fn verify<T: Verifiable>(release: &Release<T>) -> Result<Report> {
-    verify_trusting(release, &Trust::none())
-}
-
-/// All of [`verify_use`], and that the guarantee is proven differential privacy under randomness that nobody
-/// could know, or what `trust` takes instead.
-///
-/// # Errors
-/// As [`verify`].
-pub fn verify_trusting<T: Verifiable, C: ClassOfCertificate>(
-    release: &Release<T, C>,
-    trust: &Trust,
-) -> Result<Report> {
-    let report = verify_use(release, trust)?;
+    let trust = Trust::none();
+    let report = verify_use(release, &trust)?;
     trust.check(&release.certificate().clone().into())?;
     Ok(report)
 }

@@ -10,7 +10,8 @@ use crate::output::Record;
 use clap::Args;
 use dp_core::Adjacency;
 use dp_core::mechanism::Mechanism;
-use sketch::bounded::{BoundedConfig, BoundedLaw, BoundedWriter, PrivateBounded};
+use sketch::RowWriter;
+use sketch::bounded::{BoundedConfig, BoundedLaw, PrivateBounded};
 use sketch::distances::ValueRange;
 
 /// Options of `dps release bounded`.
@@ -83,7 +84,7 @@ impl BoundedOptions {
         let source = Source::rows(&self.rows.input, input, limits);
         let asked = Asked::new(mechanism.guarantee(), &label, source);
         let made = self.rows.output.make(&asked, &mut |making: Making<'_>| {
-            let mut out = BoundedWriter::create(making.to, &mechanism, making.rng)?;
+            let mut out = RowWriter::create(making.to, &mechanism, making.rng)?;
             making.feed.rows(|rows| Ok(out.push(rows)?))?;
             Ok(out.finish()?.certificate)
         })?;

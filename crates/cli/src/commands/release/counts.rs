@@ -12,7 +12,7 @@ use crate::same_file::refuse_released;
 use clap::Args;
 use dp_core::mechanism::Mechanism as _;
 use dp_core::{Adjacency, Budget};
-use sketch::sets::{GroupCounts, ItemGroups, SetNeighbours};
+use sketch::sets::{GroupCounts, ItemGroups, SetNeighbours, SetWriter};
 use std::path::PathBuf;
 
 /// Options of `dps release counts`.
@@ -61,7 +61,7 @@ impl CountOptions {
         let asked = Asked::new(mechanism.guarantee(), &label, source);
         let made = self.output.make(&asked, &mut |making: Making<'_>| {
             let Making { to, rng, feed, .. } = making;
-            let mut writer = mechanism.writer(to, rng)?;
+            let mut writer = SetWriter::create(to, &mechanism, (), rng)?;
             feed.sets(|sets| Ok(writer.push(sets)?))?;
             Ok(writer.finish()?.certificate)
         })?;

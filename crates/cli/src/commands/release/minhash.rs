@@ -15,7 +15,8 @@ use dp_core::mechanism::{Mechanism as _, Prediction};
 use dp_core::{Adjacency, Budget, PublicSeed};
 use sketch::plan::{SetMethod, SetPlan, plan_sets};
 use sketch::sets::{
-    BinResponse, BucketPrivMin, FreshBinResponse, MixtureResponse, SetNeighbours, SymbolShape,
+    BinResponse, BucketPrivMin, FreshBinResponse, MixtureResponse, SetNeighbours, SetWriter,
+    SymbolShape,
 };
 
 /// The options that parameters of signatures come from.
@@ -142,10 +143,10 @@ impl MinhashOptions {
             let fresh = making.fresh()?;
             let Making { to, rng, feed, .. } = making;
             let mut writer = match &mechanism {
-                Calibrated::Bins(m, seed) => m.writer(to, *seed, rng)?,
-                Calibrated::FreshBins(m) => m.writer(to, fresh, rng)?,
-                Calibrated::Mixture(m) => m.writer(to, fresh, rng)?,
-                Calibrated::Buckets(m, seed) => m.writer(to, *seed, rng)?,
+                Calibrated::Bins(m, seed) => SetWriter::create(to, m, *seed, rng)?,
+                Calibrated::FreshBins(m) => SetWriter::create(to, m, fresh, rng)?,
+                Calibrated::Mixture(m) => SetWriter::create(to, m, fresh, rng)?,
+                Calibrated::Buckets(m, seed) => SetWriter::create(to, m, *seed, rng)?,
             };
             feed.sets(|sets| Ok(writer.push(sets)?))?;
             Ok(writer.finish()?.certificate)

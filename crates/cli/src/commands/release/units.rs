@@ -13,9 +13,10 @@ use crate::output::Record;
 use clap::Args;
 use dp_core::mechanism::Mechanism;
 use dp_core::{Adjacency, Budget};
+use sketch::RowWriter;
 use sketch::plan::Asked::Exact;
 use sketch::plan::RowSearch;
-use sketch::units::{PrivateUnits, UnitWriter, UnitsConfig};
+use sketch::units::{PrivateUnits, UnitsConfig};
 
 /// Options of `dps release units`.
 #[derive(Args)]
@@ -80,7 +81,7 @@ impl UnitOptions {
         let source = Source::rows(&self.rows.input, input, limits);
         let asked = Asked::new(mechanism.guarantee(), &label, source).drawn(&self.seed);
         let made = output.make(&asked, &mut |making: Making<'_>| {
-            let mut out = UnitWriter::create(making.to, &mechanism, making.rng)?;
+            let mut out = RowWriter::create(making.to, &mechanism, making.rng)?;
             making.feed.rows(|rows| Ok(out.push(rows)?))?;
             Ok(out.finish()?.certificate)
         })?;

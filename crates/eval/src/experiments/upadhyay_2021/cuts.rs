@@ -60,7 +60,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                     }
                     stream.push_sparse(&row)?;
                 }
-                let release = stream.release()?.into_parts().0.unbiased();
+                let release = stream.release()?.payload().covariance().unbiased();
                 if schedule.label.ends_with("Gaussian") {
                     let deviation = block_deviation(VERTICES, epsilon, window / block)?;
                     noise.extend(residuals(release.as_ref(), exact.as_ref(), deviation));

@@ -62,7 +62,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
             };
             let release = of(d, &data, &part)?;
             let deviation = block_deviation(d, epsilon, 1)? * factor;
-            noise.extend(residuals(release.unbiased().as_ref(), exact.as_ref(), deviation));
+            let noisy = release.covariance().unbiased();
+            noise.extend(residuals(noisy.as_ref(), exact.as_ref(), deviation));
             let (errors, turn) = errors(&release, exact.as_ref())?;
             turned = turned.max(turn);
             let graph = of(VERTICES, &graph, &format!("{part} edges"))?;
@@ -114,7 +115,7 @@ fn errors(release: &WindowCovariance, exact: MatRef<'_, f64>) -> Result<([Errors
     let d = exact.nrows();
     let found = denoised(release.covariance())?;
     let zero = || Mat::zeros(d, d);
-    let [clipped, cleaned] = [release.positive()?, found.matrix()];
+    let [clipped, cleaned] = [release.covariance().positive()?, found.matrix()];
     let cleaned = sabotage::solved(|| Ok(cleaned), zero)?;
     let distance = |c: &Mat<f64>| (c - exact).norm_l2();
     let cost = |c: &Mat<f64>| -> Result<f64> {
@@ -173,7 +174,8 @@ fn variances(found: &DenoisedCovariance, exact: MatRef<'_, f64>) -> Errors {
 /// Of the release as it is (a cut asks for one direction, where clipping only adds bias), of the denoised one, and of
 /// none.
 fn cut_errors(release: &WindowCovariance, exact: MatRef<'_, f64>) -> Result<Errors> {
-    let [plain, cleaned] = [release.unbiased(), denoised(release.covariance())?.matrix()];
+    let release = release.covariance();
+    let [plain, cleaned] = [release.unbiased(), denoised(release)?.matrix()];
     let (mut squares, mut total) = ([0.0; 3], 0.0);
     let all = cuts::queries()?;
     for (number, cut) in all.iter().enumerate() {

@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                     let end = (block + 1) * BLOCK as usize;
                     let truth = gram(&data, d, end.saturating_sub(WINDOW as usize), end);
                     let release = stream.release()?;
-                    let noisy = release.payload().unbiased();
+                    let noisy = release.payload().covariance().unbiased();
                     if schedule.label.ends_with("Gaussian") {
                         let blocks = (block as u64 + 1).min(WINDOW / BLOCK);
                         let deviation = block_deviation(d, epsilon, blocks)?;

@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                 let mut stream = WindowMechanism::calibrate(config)?.stream(&mut rng);
                 stream.push(&data)?;
                 let release = stream.release()?;
-                let c = release.payload().unbiased();
+                let c = release.payload().covariance().unbiased();
                 // Frobenius-isotropic: the diagonal has the stated deviation.
                 values.extend((0..D).map(|i| c[(i, i)] * c[(i, i)]));
             }

@@ -80,11 +80,12 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                 let config = config(D, window, 16, epsilon, schedule.schedule)?;
                 let part = format!("proven {} {epsilon}", schedule.label);
                 let release = last_release(config, data, context, &part, repetition)?;
+                let noisy = release.covariance().unbiased();
                 if schedule.label.ends_with("Gaussian") {
                     let deviation = block_deviation(D, epsilon, window / 16)?;
-                    noise.extend(residuals(release.unbiased().as_ref(), exact.as_ref(), deviation));
+                    noise.extend(residuals(noisy.as_ref(), exact.as_ref(), deviation));
                 }
-                run.push(spectral_distance(exact.as_ref(), release.unbiased().as_ref(), 0.0)?);
+                run.push(spectral_distance(exact.as_ref(), noisy.as_ref(), 0.0)?);
             }
             samples.push((epsilon, run));
         }

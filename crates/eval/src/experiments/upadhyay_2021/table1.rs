@@ -74,7 +74,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                             last_release(config, data, context, &part, repetition as u64)?;
                         if s == 0 {
                             let deviation = block_deviation(d, epsilon, window / block)?;
-                            let noisy = release.unbiased();
+                            let noisy = release.covariance().unbiased();
                             noise.extend(residuals(noisy.as_ref(), exact.as_ref(), deviation));
                         }
                         Estimate::of(&release)?
@@ -157,8 +157,8 @@ impl Estimate {
     }
 
     fn of(release: &WindowCovariance) -> Result<Self> {
-        let (noisy, sd) = (release.unbiased(), release.directional_sd()?);
-        Ok(Self { noisy, positive: release.positive()?, sd })
+        let (matrix, sd) = (release.covariance(), release.directional_sd()?);
+        Ok(Self { noisy: matrix.unbiased(), positive: matrix.positive()?, sd })
     }
 }
 

@@ -84,7 +84,7 @@ fn measure(
         stream.push(&[0.0; D])?;
         if t > BLOCKS && t % BLOCKS == last {
             let release = stream.release()?;
-            let c = release.payload().unbiased();
+            let c = release.payload().covariance().unbiased();
             errors.extend((0..D).map(|i| c[(i, i)].abs()));
         }
     }

@@ -165,7 +165,9 @@ impl Asked<'_> {
                 }
                 let first = (tick + 1 - blocks) * BLOCK * d;
                 let exact = gram(&data[first..(tick + 1) * BLOCK * d], d);
-                sum += distance(&stream.release()?.payload().unbiased(), &exact).powi(2);
+                let release = stream.release()?;
+                let found = release.payload().covariance().unbiased();
+                sum += distance(&found, &exact).powi(2);
                 full += 1.0;
             }
             Ok((sum / full).sqrt())

@@ -13,7 +13,7 @@ use sketch::RowsView;
 /// `Attribute { beta }` on one row, exact Gaussian calibration with sensitivity `beta` and
 /// the rounding of one coordinate to the release's grid.
 #[derive(Debug, Clone)]
-pub struct NoisyRawData {
+pub(crate) struct NoisyRawData {
     bound: EntryBound,
     noise: GaussianNoise,
 }
@@ -23,7 +23,7 @@ impl NoisyRawData {
     ///
     /// # Errors
     /// Those of [`calibrate::gaussian`], or a bound that no grid carries.
-    pub fn new(beta: Shift, bound: EntryBound, budget: Budget) -> Result<Self> {
+    pub(crate) fn new(beta: Shift, bound: EntryBound, budget: Budget) -> Result<Self> {
         let exact = L2Sensitivity::new(beta.get())?;
         let grid = Grid::choose(calibrate::gaussian(budget, exact)?, bound)?;
         let sigma = calibrate::gaussian(budget, grid.inflate_l2(exact, 1, 0.0)?)?;
@@ -32,7 +32,7 @@ impl NoisyRawData {
 
     /// Standard deviation of the noise.
     #[must_use]
-    pub fn sigma(&self) -> NoiseScale {
+    pub(crate) fn sigma(&self) -> NoiseScale {
         self.noise.sigma()
     }
 
@@ -40,7 +40,7 @@ impl NoisyRawData {
     ///
     /// # Errors
     /// [`sketch::Error::OutOfRange`] naming the place of a value outside the bound.
-    pub fn release(&self, points: &Points, rng: &mut NoiseRng) -> Result<Vec<f64>> {
+    pub(crate) fn release(&self, points: &Points, rng: &mut NoiseRng) -> Result<Vec<f64>> {
         RowsView::f64(points.n(), points.d(), points.values())?.check_bound(self.bound)?;
         let mut values = points.values().to_vec();
         self.noise.add_to(rng, &mut values)?;

@@ -16,11 +16,11 @@ pub(crate) fn certificate(data: &[u8]) {
     }
     if let Ok(certificate) = text.parse::<IndividualCertificate>() {
         let again = AnyCertificate::from(certificate.clone()).to_json();
-        assert_eq!(again.parse().as_ref(), Ok(&certificate));
+        assert_eq!(again.parse::<IndividualCertificate>().as_ref(), Ok(&certificate));
     }
     if let Ok(certificate) = text.parse::<NoGuarantee>() {
         let again = AnyCertificate::from(certificate.clone()).to_json();
-        assert_eq!(again.parse().as_ref(), Ok(&certificate));
+        assert_eq!(again.parse::<NoGuarantee>().as_ref(), Ok(&certificate));
     }
 }
 

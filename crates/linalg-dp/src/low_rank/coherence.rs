@@ -76,3 +76,16 @@ pub(super) fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_row_counts() {
+        let unit = faer::Mat::<f64>::identity(3, 3);
+        assert_eq!(largest_row_norm(unit.as_ref()), 1.0);
+        let rows = faer::Mat::from_fn(2, 2, |i, j| [[0.6, 0.0], [3.0, -4.0]][i][j]);
+        assert_eq!(largest_row_norm(rows.as_ref()), 5.0);
+    }
+}

@@ -10,24 +10,28 @@
 //! lines make the last two steps one (`docs/LEDGER.md`). What others can read as it is written, a stream or a file
 //! system without modes, is paid for before the first byte, and never taken back.
 
-use crate::accounting::{Named, Part};
+use crate::accounting::Named;
+use crate::certificate::AnyCertificate;
 use crate::certificate::preprocessing::Preprocessing;
-use crate::certificate::{AnyCertificate, Certificate};
 use crate::disk::{
-    CACHED, Disk, Identity, PastCache, Staged, folder_of, hold, identity, partial_of,
+    CACHED, Disk, PastCache, Staged, Stamp, folder_of, hold, is_same_file, partial_of, stamp,
 };
 use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
-use crate::ledger_file::{BudgetFile, Locked, bill};
+use crate::ledger_file::{Bill, BudgetFile, Locked, bill};
 use crate::row_ids::RowIds;
 use crate::unfinished::{Listed, unfinished};
 use std::io::{ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+mod payment;
 #[cfg(test)]
 #[path = "output/tests.rs"]
 mod tests;
+
+use payment::Payment;
+pub use payment::{Paid, Receipt};
 
 /// What may happen to a file that has the output's name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +91,7 @@ pub struct Output {
 enum To {
     File {
         path: PathBuf,
-        replaces: Option<Identity>,
+        replaces: Option<Stamp>,
         /// It takes the place of a file that came later too, and this is who may read it.
         over: Option<Access>,
     },
@@ -103,58 +107,6 @@ impl core::fmt::Debug for To {
             Self::File { path, .. } => write!(f, "{}", path.display()),
             Self::Stream { name, .. } => f.write_str(name),
         }
-    }
-}
-
-#[derive(Debug, Clone)]
-struct Payment {
-    ledger: PathBuf,
-    label: String,
-    part: Option<Part>,
-    /// Others can read the file as it is written.
-    paid: bool,
-}
-
-impl Payment {
-    fn named(&self) -> Named<'_> {
-        Named { label: &self.label, part: self.part.as_ref(), map: None }
-    }
-}
-
-/// What a ledger answered; filled when the release is paid for.
-#[derive(Debug, Clone, Default)]
-pub struct Receipt(Arc<Mutex<Slip>>);
-
-#[derive(Debug, Default)]
-struct Slip {
-    paid: Option<Paid>,
-    recovered: Vec<String>,
-}
-
-/// A payment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Paid {
-    /// The release's number in the ledger.
-    pub id: String,
-    /// Hash of the ledger's last line: kept elsewhere, it shows whether the ledger was written anew.
-    pub head: String,
-}
-
-impl Receipt {
-    fn slip(&self) -> MutexGuard<'_, Slip> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The payment, once there is one.
-    #[must_use]
-    pub fn paid(&self) -> Option<Paid> {
-        self.slip().paid.clone()
-    }
-
-    /// What was found interrupted in the ledger, and what became of it, since this was asked last.
-    #[must_use]
-    pub fn recovered(&self) -> Vec<String> {
-        std::mem::take(&mut self.slip().recovered)
     }
 }
 
@@ -219,7 +171,7 @@ impl Output {
         // A name that is too long, or in a folder that cannot be looked into, fails here too.
         let replaces = match path.symlink_metadata() {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(no_folder(&path, &e)),
-            _ => identity(&path),
+            _ => stamp(&path),
         };
         let refused = |kind, reason: &str| {
             Err(Error::Io { what: path.display().to_string(), kind, reason: reason.into() })
@@ -294,39 +246,58 @@ impl Output {
     /// release is complete; now, where others can read what is written.
     ///
     /// # Errors
-    /// As [`BudgetFile::spend`].
+    /// As [`BudgetFile::spend`]; [`Error::InvalidParameter`] for an output that would take the place of the ledger.
     pub fn pay_from<'a>(
         &mut self,
         ledger: &Path,
         guarantee: &Guarantee,
         label: impl Into<Named<'a>>,
     ) -> Result<()> {
+        if let To::File { path, .. } = &self.to
+            && is_same_file(path, ledger)
+        {
+            let allowed =
+                "the name of another file: the release would take the place of the ledger";
+            return Err(Error::invalid("output", path.display(), allowed));
+        }
         let map = self.preprocessing.clone();
         let named = label.into().mapped(map.as_deref());
-        let paid = !self.staged.private;
-        let file = if paid {
-            let _none_ends_it_here = unfinished();
-            let file = BudgetFile::spend(ledger, guarantee, 1, named)?;
-            let id = file.charges().last().map(|c| c.id().to_owned()).unwrap_or_default();
-            self.receipt.slip().paid = Some(Paid { id, head: file.head().to_owned() });
-            file
+        let paid = if self.staged.private {
+            let file = BudgetFile::check(ledger, guarantee, 1, named)?;
+            self.receipt.slip().recovered.extend_from_slice(file.recovered());
+            None
         } else {
-            BudgetFile::check(ledger, guarantee, 1, named)?
+            let mut locked = self.lock(ledger)?;
+            let (entry, unit) = locked.ask(|ledger| {
+                Ok((ledger.planned_runs(guarantee, 1, named)?, ledger.adjacency()))
+            })?;
+            let cost = entry.cost().clone();
+            let mut process = unfinished();
+            let id = locked.spend(Bill { entry, certificate: None, payload: None })?;
+            process.charged = true;
+            self.receipt.slip().paid = Some(Paid { id, head: locked.head().to_owned() });
+            Some((unit, cost))
         };
-        self.receipt.slip().recovered.extend_from_slice(file.recovered());
         let (label, part) = (named.label.to_owned(), named.part.cloned());
         self.payment = Some(Payment { ledger: ledger.to_owned(), label, part, paid });
         Ok(())
+    }
+
+    /// The ledger, when nobody else can change it. The lock comes before [`unfinished`], here as everywhere.
+    fn lock(&self, ledger: &Path) -> Result<Locked> {
+        let locked = Locked::open(&self.disk, ledger)?;
+        self.receipt.slip().recovered.extend_from_slice(locked.recovered());
+        Ok(locked)
     }
 
     /// A file that nothing is to be paid for is complete: flushes it, and gives it its name.
     ///
     /// # Errors
     /// [`Error::Io`], also where another file got the name first, and where the file has its name, which a crash may
-    /// undo: then the error says so; [`Error::InvalidParameter`] where a ledger is to pay, which takes a certificate
+    /// undo: then the error says so; [`Error::InvalidParameter`] where a ledger pays, which takes a certificate
     /// ([`Output::finish`]).
     pub fn commit(mut self) -> Result<()> {
-        if self.payment.as_ref().is_some_and(|payment| !payment.paid) {
+        if self.payment.is_some() {
             return Err(Error::invalid("certificate", "none", "one: a ledger pays for this"));
         }
         self.sync()?;
@@ -347,7 +318,7 @@ impl Output {
     /// the error says so.
     pub fn finish(mut self, certificate: &AnyCertificate) -> Result<()> {
         self.sync()?;
-        let Some(payment) = self.payment.clone().filter(|payment| !payment.paid) else {
+        let Some(payment) = self.payment.clone() else {
             return self.place();
         };
         let AnyCertificate::Private(certificate) = certificate else {
@@ -358,11 +329,14 @@ impl Output {
                 allowed,
             ));
         };
-        let mut locked = Locked::open(&self.disk, &payment.ledger)?;
-        self.receipt.slip().recovered.extend_from_slice(locked.recovered());
+        if payment.covers(certificate)? {
+            return self.place();
+        }
+        let mut locked = self.lock(&payment.ledger)?;
+        let entry = locked.ask(|ledger| ledger.planned(certificate, payment.named()))?;
         // From here on a signal waits: the process ends before all of it or after.
         let mut process = unfinished();
-        let (paid, handed_on) = self.pay(&mut locked, certificate, payment.named())?;
+        let (paid, handed_on) = self.pay(&mut locked, bill(entry, certificate))?;
         process.charged = true;
         drop(process);
         self.receipt.slip().paid = Some(paid);
@@ -371,19 +345,12 @@ impl Output {
     }
 
     /// Charges the ledger, and gives a file its name; whether that was done.
-    fn pay(
-        &mut self,
-        locked: &mut Locked,
-        certificate: &Certificate,
-        named: Named<'_>,
-    ) -> Result<(Paid, bool)> {
-        let entry = locked.ledger().planned(certificate, named)?;
-        let bill = bill(entry, certificate);
+    fn pay(&mut self, locked: &mut Locked, bill: Bill) -> Result<(Paid, bool)> {
         let To::File { path, replaces, .. } = &self.to else {
             let id = locked.spend(bill)?;
             return Ok((Paid { id, head: locked.head().to_owned() }, false));
         };
-        if identity(path).is_some() && identity(path) != *replaces {
+        if stamp(path).is_some() && stamp(path) != *replaces {
             return Err(taken(path));
         }
         let (path, replaces) = (path.clone(), *replaces);
@@ -419,7 +386,7 @@ impl Output {
                 if *over != Some(Access::Owner) {
                     disk.share(&staged.file).map_err(failed)?;
                 }
-                let same = replaces.is_some() && identity(path) == *replaces;
+                let same = replaces.is_some() && stamp(path) == *replaces;
                 if same || over.is_some() {
                     if staged.name.is_none() {
                         // The next writer of this name removes it, should this one be killed.
@@ -446,12 +413,13 @@ fn is_reserved(name: &Path) -> bool {
     name.extension().is_some_and(|end| end == "reserved")
 }
 
-/// Another file got the name first.
+/// Another file got the name first; one that was changed is another one.
 fn taken(path: &Path) -> Error {
     Error::Io {
         what: path.display().to_string(),
         kind: ErrorKind::AlreadyExists,
-        reason: "another file took the name meanwhile; nothing was published".into(),
+        reason: "another file took the name meanwhile, or the one there was changed; nothing was published"
+            .into(),
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Unfinished {
 
 static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { files: Vec::new(), charged: false });
 
-/// While this is held no signal ends the process.
+/// While this is held no signal ends the process. Whoever needs a ledger's lock as well has that already: nobody waits for it here.
 pub(crate) fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -40,6 +40,10 @@ pub(crate) fn sample(ledger: &Ledger) -> Result<Vec<u8>, Failure> {
             "path": if released { json!("/releases/a.dps") } else { Value::Null }, "payload": null,
             "replaces": null, "time": 1_700_000_000})
     };
+    // As older versions wrote them, but for the last.
+    let mut located = payment(&"5".repeat(32), true);
+    located["folder"] = json!([1, 2, 3]);
+    located["replaces"] = json!([1, 2, 3, 4, 5]);
     let id = |digit: &str| digit.repeat(32);
     let header = json!({"adjacency": value["adjacency"], "converted": null, "data": "users",
         "filter": value["filter"], "format": 3, "id": id("0"), "time": 1_700_000_000});
@@ -55,7 +59,7 @@ pub(crate) fn sample(ledger: &Ledger) -> Result<Vec<u8>, Failure> {
         ("reserve", payment(&id("4"), true)),
         ("void", step("4")),
         ("close", step("4")),
-        ("reserve", payment(&id("5"), true)),
+        ("reserve", located),
         ("commit", committed("5")),
     ];
     let texts: Vec<String> =

@@ -20,8 +20,8 @@ mod past_cache;
 pub(crate) use past_cache::{CACHED, PastCache};
 pub use system::forbid_core_dumps;
 pub(crate) use system::{
-    Identity, has_other_names, identity, identity_of, is_private, keep_owner_and_mode, look, names,
-    open_own,
+    Identity, folder_at, has_other_names, identity, identity_of, is_private, is_same_file,
+    keep_owner_and_mode, look, names, open_own, stamp,
 };
 
 use std::ffi::OsString;
@@ -29,6 +29,21 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A file as it was seen: its [`Identity`], when it changed last (seconds and nanoseconds), and its length. A file that comes when
+/// another one is gone may have its identity.
+pub(crate) type Stamp = [u64; 5];
+
+/// Which folder it is, whatever it is called and wherever its disk is mounted: its number, and when it was made; zeros for what the
+/// system does not say.
+pub(crate) type Folder = [u64; 3];
+
+/// Seconds and nanoseconds since 1970; zeros for what the system does not say.
+fn since_1970(time: Result<SystemTime>) -> [u64; 2] {
+    let passed = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    passed.map_or([0, 0], |passed| [passed.as_secs(), passed.subsec_nanos().into()])
+}
 
 /// What can be done to a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -309,6 +324,13 @@ mod tests {
         assert_eq!(portable::identity(&two), portable::identity_of(&file).unwrap());
         assert!(!portable::has_other_names(&file).unwrap());
         assert!(!portable::leads_to(&two, &file), "it may be another file");
+        assert!(portable::is_same_file(&two, &folder.path().join("./two")));
+        assert!(!portable::is_same_file(&one, &two) && !portable::is_same_file(&one, &one));
+        let before = portable::stamp(&two);
+        std::fs::write(&two, "longer than before").unwrap();
+        assert!(before.is_some() && portable::stamp(&two) != before);
+        assert!(portable::stamp(&one).is_none());
+        assert!(portable::folder_at(folder.path()).is_ok() && portable::folder_at(&two).is_err());
         assert_eq!((portable::names(&one), portable::names(&two)), (0, 1));
         assert!(portable::look(&two.join("none")).is_err() && portable::look(&one).is_ok());
         portable::keep_owner_and_mode(&file, &file).unwrap();

@@ -3,6 +3,7 @@
 //! Not kept here: that nobody but the owner can read a file before it is paid for. Such files count as seen, so
 //! a release is paid for before it is written, and never taken back. Memory dumps are the system's to forbid.
 
+use super::{Folder, Stamp, since_1970};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Result};
 use std::path::Path;
@@ -21,6 +22,28 @@ pub(crate) fn look(path: &Path) -> Result<Option<Identity>> {
 /// As [`look`]; `None` too where nobody can say.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
     look(path).ok().flatten()
+}
+
+/// What every system says of a file: when its content changed last, and its length.
+pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    let [seconds, nanoseconds] = since_1970(found.modified());
+    Some([0, 0, seconds, nanoseconds, found.len()])
+}
+
+/// When the folder was made that a path leads to: its number is not known here.
+pub(crate) fn folder_at(path: &Path) -> Result<Folder> {
+    let found = std::fs::metadata(path)?;
+    if !found.is_dir() {
+        return Err(ErrorKind::NotADirectory.into());
+    }
+    let [seconds, nanoseconds] = since_1970(found.created());
+    Ok([0, seconds, nanoseconds])
+}
+
+/// Whether two paths lead to one file; second names of it are not known here.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// All files are alike.

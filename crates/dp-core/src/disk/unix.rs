@@ -1,5 +1,6 @@
 //! Unix, and what only Linux has: files without a name, renaming without replacement.
 
+use super::{Folder, Stamp, since_1970};
 use rustix::fs::{Mode, fchmod, fchown};
 use rustix::process::umask;
 use std::fs::{File, Metadata, OpenOptions};
@@ -26,6 +27,30 @@ pub(crate) fn look(path: &Path) -> Result<Option<Identity>> {
 /// As [`look`]; `None` too where nobody can say.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
     look(path).ok().flatten()
+}
+
+/// As [`identity`], and as of when.
+pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    let [device, number] = of(&found);
+    let [seconds, nanoseconds] = [found.ctime(), found.ctime_nsec()].map(i64::cast_unsigned);
+    Some([device, number, seconds, nanoseconds, found.len()])
+}
+
+/// The folder that a path leads to.
+pub(crate) fn folder_at(path: &Path) -> Result<Folder> {
+    let found = std::fs::metadata(path)?;
+    if !found.is_dir() {
+        return Err(ErrorKind::NotADirectory.into());
+    }
+    let [seconds, nanoseconds] = since_1970(found.created());
+    Ok([found.ino(), seconds, nanoseconds])
+}
+
+/// Whether two paths lead to one file, by links or not.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(|path| std::fs::metadata(path).ok().as_ref().map(of));
+    one.is_some() && one == other
 }
 
 /// The file that is open.

@@ -3,11 +3,10 @@
 use crate::accounting::{Cost, Filter, Part};
 use crate::adjacency::Adjacency;
 use crate::certificate::{canonical, hex};
-use crate::disk::{Disk, Identity, random_id};
-use crate::error::Error;
+use crate::disk::{Folder, Identity, Stamp, random_id};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -51,11 +50,20 @@ pub(super) fn chained(before: impl AsRef<[u8]>, text: &[u8]) -> String {
     hex(&Sha256::new().chain_update(before).chain_update(text).finalize())
 }
 
-/// A line as it is written, and its hash.
-pub(super) fn line(before: &str, word: &str, body: &impl Serialize) -> (String, String) {
+/// A line as it is written, and its hash; refused where no reader would take it.
+pub(super) fn line(before: &str, word: &str, body: &impl Serialize) -> Result<(String, String)> {
     let text = format!("{word} {}", canonical(body));
     let head = chained(before, text.as_bytes());
-    (format!("{head} {text}\n"), head)
+    let line = format!("{head} {text}\n");
+    if line.len() as u64 > LONGEST {
+        let value = format!("a text in a line of {} bytes", line.len());
+        let allowed = format!(
+            "lines of at most {LONGEST} bytes, which a ledger consists of: use a shorter label (or \
+             reason, path, or name of the data)"
+        );
+        return Err(Error::invalid("label", value, allowed));
+    }
+    Ok((line, head))
 }
 
 /// What the first line says.
@@ -90,7 +98,7 @@ impl Id {
 
 impl TryFrom<&str> for Id {
     type Error = &'static str;
-    fn try_from(text: &str) -> Result<Self, Self::Error> {
+    fn try_from(text: &str) -> std::result::Result<Self, Self::Error> {
         let digits: Option<[u8; 32]> = text.as_bytes().try_into().ok();
         let digits = digits.filter(|d| d.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')));
         digits.map(Self).ok_or("a number that is not one of 32 hexadecimal digits")
@@ -109,6 +117,9 @@ impl From<Id> for String {
 pub(super) struct Payment<C> {
     pub(super) certificate: Option<String>,
     pub(super) cost: C,
+    /// The folder of a reserved release; older lines do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) folder: Option<Folder>,
     pub(super) id: Id,
     pub(super) label: String,
     /// Not there where the release is of all rows.
@@ -117,10 +128,25 @@ pub(super) struct Payment<C> {
     /// Where a reserved release will be.
     pub(super) path: Option<String>,
     pub(super) payload: Option<String>,
-    /// The release that it may take the place of.
-    pub(super) replaces: Option<Identity>,
+    /// The file that it may take the place of.
+    pub(super) replaces: Option<Replaced>,
     /// Seconds since 1970; not known of what an older layout held.
     pub(super) time: Option<u64>,
+}
+
+/// A file that a release may take the place of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Replaced {
+    Seen(Stamp),
+    /// An older line, which says too little to know the file again: it is left where it is.
+    Older(Identity),
+}
+
+impl Replaced {
+    pub(super) fn stamp(self) -> Option<Stamp> {
+        if let Self::Seen(stamp) = self { Some(stamp) } else { None }
+    }
 }
 
 /// What becomes of a reservation: `commit`, `void` or `close`.
@@ -143,21 +169,18 @@ pub(super) fn in_file(path: &Path) -> impl Fn(std::io::Error) -> Error {
     move |error| Error::io(path.display(), &error)
 }
 
-/// Writes a new ledger into a file that has no name yet, or another than it will have.
-pub(super) fn write_new<'a>(
-    disk: &Disk,
-    file: &File,
+/// The bytes of a new ledger.
+pub(super) fn new_ledger<'a>(
     header: &Header,
     payments: impl Iterator<Item = Payment<&'a Cost>>,
-) -> std::io::Result<()> {
-    let (mut text, mut head) = line("", "ledger", header);
+) -> Result<Vec<u8>> {
+    let (mut text, mut head) = line("", "ledger", header)?;
     let mut lines = 1;
     for payment in payments {
-        let (next, hash) = line(&head, "record", &payment);
+        let (next, hash) = line(&head, "record", &payment)?;
         text += &next;
         (head, lines) = (hash, lines + 1);
     }
     let mark = Mark { lines, head }.text();
-    let all = [MAGIC, mark.as_bytes(), mark.as_bytes(), text.as_bytes()].concat();
-    disk.write_at(file, 0, &all)
+    Ok([MAGIC, mark.as_bytes(), mark.as_bytes(), text.as_bytes()].concat())
 }

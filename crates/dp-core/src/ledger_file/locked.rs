@@ -1,12 +1,14 @@
 //! Writing: one process at a time, by a lock on the ledger itself.
 
-use super::lines::{Id, MAGIC, MARK, Mark, Payment, Step, in_file, line, now};
+use super::apart::apart;
+use super::lines::{Id, MAGIC, MARK, Mark, Payment, Replaced, Step, in_file, line, now};
 use super::old;
 use super::paid::payload_hash;
 use super::replay::{Charge, Contents, Stage, read};
-use crate::accounting::{Entry, Ledger};
+use crate::accounting::{Cost, Entry, Ledger};
 use crate::disk::{
-    Disk, Identity, folder_of, identity, identity_of, is_private, look, names, open_file, open_own,
+    Disk, Folder, Identity, Stamp, folder_at, folder_of, identity, identity_of, is_private, look,
+    names, open_file, open_own, stamp,
 };
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -20,6 +22,39 @@ pub(crate) struct Bill {
     pub(crate) entry: Entry,
     pub(crate) certificate: Option<String>,
     pub(crate) payload: Option<String>,
+}
+
+/// Where a release is to be.
+#[derive(Debug, Clone, Copy)]
+struct To<'a> {
+    path: &'a str,
+    folder: Folder,
+    replaces: Option<Stamp>,
+}
+
+impl Bill {
+    /// What is written down of it.
+    fn payment(&self, id: Id, to: Option<To<'_>>) -> Payment<&Cost> {
+        let Self { entry, certificate, payload } = self;
+        Payment {
+            certificate: certificate.clone(),
+            cost: entry.cost().as_ref(),
+            folder: to.map(|to| to.folder),
+            id,
+            label: entry.label().to_owned(),
+            part: entry.part().cloned().map(Box::new),
+            path: to.map(|to| to.path.to_owned()),
+            payload: payload.clone(),
+            replaces: to.and_then(|to| to.replaces).map(Replaced::Seen),
+            time: Some(now()),
+        }
+    }
+
+    /// Refuses what a line has no room for.
+    pub(super) fn check_length(&self) -> Result<()> {
+        let id = Id::random().map_err(|e| Error::Entropy(e.to_string()))?;
+        line("", "spend", &self.payment(id, None)).map(drop)
+    }
 }
 
 /// A ledger that nobody else can change, in which nothing is open.
@@ -47,13 +82,13 @@ impl Locked {
         // A link must lead every process to one file.
         let path = path.canonicalize().map_err(in_file(path))?;
         let file = Self::lock(disk, &path)?;
-        let contents = read(&file, &path.display().to_string())?;
+        let contents = apart(|| read(&file, &path.display().to_string()))??;
         let ledger = Ledger::new(contents.header.adjacency);
         let (disk, recovered) = (disk.clone(), Vec::new());
         let mut this = Self { disk, path, file, contents, ledger, recovered, broken: false };
         this.repair()?;
         this.recover()?;
-        this.ledger = this.contents.ledger()?;
+        this.ledger = apart(|| this.contents.ledger())??;
         Ok(this)
     }
 
@@ -77,8 +112,9 @@ impl Locked {
         }
     }
 
-    pub(crate) fn ledger(&self) -> &Ledger {
-        &self.ledger
+    /// What the ledger answers: everything that takes time while the lock is held is asked here.
+    pub(crate) fn ask<T: Send>(&self, ask: impl FnOnce(&Ledger) -> Result<T> + Send) -> Result<T> {
+        apart(|| ask(&self.ledger))?
     }
 
     pub(crate) fn charges(&self) -> impl Iterator<Item = &Charge> {
@@ -111,11 +147,13 @@ impl Locked {
             let said = format!("{name}: a line that was never finished is taken away");
             self.recovered.push(said);
         }
+        if self.contents.torn > 0 { self.sync() } else { self.sync_added() }
+    }
+
+    /// Makes the lines durable that no mark counts.
+    fn sync_added(&mut self) -> Result<()> {
         let marked = self.contents.marks.iter().flatten().map(|m| m.lines).max();
-        if self.contents.torn > 0 || marked != Some(self.contents.lines) {
-            self.sync()?;
-        }
-        Ok(())
+        if marked == Some(self.contents.lines) { Ok(()) } else { self.sync() }
     }
 
     /// Makes all lines durable, and marks the last.
@@ -137,7 +175,9 @@ impl Locked {
         if self.broken {
             return Err(self.failed(std::io::Error::other("its end is not known any more")));
         }
-        let (text, head) = line(&self.contents.head, word, body);
+        let (text, head) = line(&self.contents.head, word, body)?;
+        // So only the last line can be unfinished.
+        self.sync_added()?;
         let (at, before) = (self.contents.end, self.contents.head.clone());
         let written = self.disk.write_at(&self.file, at, text.as_bytes());
         let done = written.map_err(|e| self.failed(e)).and_then(|()| {
@@ -157,34 +197,28 @@ impl Locked {
         done
     }
 
-    /// Writes a payment down; returns its place among the charges.
-    fn pay(
-        &mut self,
-        word: &str,
-        bill: &Bill,
-        to: Option<(&str, Option<Identity>)>,
-    ) -> Result<usize> {
+    /// Writes a payment down; returns its place among the charges. Its line is the longest that the payment will need: those of
+    /// the steps after it have a few numbers each.
+    fn pay(&mut self, word: &str, bill: &Bill, to: Option<To<'_>>) -> Result<usize> {
         let id = Id::random().map_err(|e| self.failed(e))?;
-        let (path, replaces) = to.map_or((None, None), |(p, r)| (Some(p.to_owned()), r));
-        let time = Some(now());
-        let Bill { entry, certificate, payload } = bill;
-        let payment = Payment {
-            certificate: certificate.clone(),
-            cost: entry.cost().as_ref(),
-            id,
-            label: entry.label().to_owned(),
-            part: entry.part().cloned().map(Box::new),
-            path,
-            payload: payload.clone(),
-            replaces,
-            time,
-        };
+        let payment = bill.payment(id, to);
         self.append(word, &payment, true)?;
-        let Payment { certificate, path, payload, .. } = payment;
+        let Payment { certificate, folder, path, payload, time, .. } = payment;
+        let replaces = to.and_then(|to| to.replaces);
         let stage = if path.is_some() { Stage::Reserved } else { Stage::Closed };
         let charges = &mut self.contents.charges;
         let recorded = word == "record";
-        charges.push(Charge { id, time, certificate, payload, path, replaces, stage, recorded });
+        charges.push(Charge {
+            id,
+            time,
+            certificate,
+            payload,
+            path,
+            replaces,
+            folder,
+            stage,
+            recorded,
+        });
         Ok(charges.len() - 1)
     }
 
@@ -220,7 +254,7 @@ impl Locked {
         &mut self,
         bill: Bill,
         path: &Path,
-        replaces: Option<Identity>,
+        replaces: Option<Stamp>,
         file: &File,
         hide: impl FnOnce(&Path) -> std::io::Result<()>,
     ) -> Result<String> {
@@ -229,7 +263,8 @@ impl Locked {
             return Err(Error::invalid("output", path.display(), allowed));
         };
         let identity = identity_of(file).map_err(in_file(path))?;
-        let place = self.pay("reserve", &bill, Some((name, replaces)))?;
+        let folder = folder_at(folder_of(path)).map_err(in_file(path))?;
+        let place = self.pay("reserve", &bill, Some(To { path: name, folder, replaces }))?;
         let hidden = hidden(path, self.contents.charges[place].id());
         let named = hide(&hidden).and_then(|()| self.disk.sync_folder(folder_of(path)));
         let ready = named
@@ -275,8 +310,8 @@ impl Locked {
         Error::Ledger { path: name, reason }
     }
 
-    fn rename(&self, from: &Path, to: &Path, replaces: Option<Identity>) -> std::io::Result<()> {
-        if replaces.is_some() && identity(to) == replaces {
+    fn rename(&self, from: &Path, to: &Path, replaces: Option<Stamp>) -> std::io::Result<()> {
+        if replaces.is_some() && stamp(to) == replaces {
             return self.disk.rename_over(from, to);
         }
         self.disk.rename_new(from, to)
@@ -310,19 +345,23 @@ impl Locked {
     fn recover(&mut self) -> Result<()> {
         for place in 0..self.contents.charges.len() {
             let charge = &self.contents.charges[place];
-            let (stage, replaces) = (charge.stage, charge.replaces);
+            let (stage, replaces, folder) = (charge.stage, charge.replaces, charge.folder);
             if matches!(stage, Stage::Closed | Stage::Gone) {
                 continue;
             }
             let path = PathBuf::from(charge.path.clone().unwrap_or_default());
             let hidden = hidden(&path, charge.id());
-            let said = if !folder_of(&path).is_dir() {
-                "is left as it is: its folder is not there".to_owned()
-            } else {
-                match self.settle(place, stage, &path, &hidden, replaces) {
+            let said = match folder_at(folder_of(&path)) {
+                Err(_) => "is left as it is: its folder is not there".to_owned(),
+                // What lies in its own folder is not known.
+                Ok(found) if folder.is_some_and(|own| own != found) => {
+                    "is left as it is: another folder has the name of its own; put that one back"
+                        .to_owned()
+                }
+                Ok(_) => match self.settle(place, stage, &path, &hidden, replaces) {
                     Ok(said) => said.to_owned(),
                     Err(error) => format!("is left as it is: {error}"),
-                }
+                },
             };
             let name = self.path.display();
             self.recovered
@@ -349,7 +388,7 @@ impl Locked {
         stage: Stage,
         path: &Path,
         hidden: &Path,
-        replaces: Option<Identity>,
+        replaces: Option<Stamp>,
     ) -> Result<&'static str> {
         let back = "is taken back: nobody has seen it, and nothing is spent";
         let Stage::Committed(expected) = stage else {

@@ -12,6 +12,7 @@
 //! the file, an older state put back, or a release made without naming the file. `docs/LEDGER.md` has the states, and
 //! why no interruption loses a budget or lets a release go unpaid.
 
+mod apart;
 mod lines;
 mod locked;
 mod old;
@@ -35,8 +36,10 @@ use crate::certificate::Certificate;
 use crate::disk::{Disk, folder_of, open_file, random_id};
 use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
-use lines::{Header, in_file, now, write_new};
+use apart::apart;
+use lines::{Header, in_file, new_ledger, now};
 use replay::Contents;
+use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
@@ -65,7 +68,8 @@ impl BudgetFile {
     /// Starts the ledger of a data set; `data` is its public name.
     ///
     /// # Errors
-    /// [`Error::Ledger`] when the file exists; [`Error::Io`].
+    /// [`Error::Ledger`] when the file exists; [`Error::InvalidParameter`] for a name that a line has no room for;
+    /// [`Error::Io`].
     pub fn create(
         path: &Path,
         data: &str,
@@ -85,8 +89,10 @@ impl BudgetFile {
             time: now(),
         };
         let name = path.file_name().unwrap_or_default();
+        let bytes = new_ledger(&header, std::iter::empty())?;
         let mut staged = disk.stage(folder_of(path), name).map_err(&failed)?;
-        let begun = write_new(&disk, &staged.file, &header, std::iter::empty())
+        let begun = disk
+            .write_at(&staged.file, 0, &bytes)
             .and_then(|()| disk.share(&staged.file))
             .and_then(|()| disk.sync(&staged.file))
             .and_then(|()| disk.name(&mut staged, path))
@@ -114,19 +120,23 @@ impl BudgetFile {
     /// # Errors
     /// [`Error::Ledger`], [`Error::Io`].
     pub fn read(path: &Path) -> Result<Self> {
-        let failed = in_file(path);
-        let mut file = open_file(path, false).map_err(&failed)?;
+        let file = open_file(path, false).map_err(in_file(path))?;
         // Where a reader cannot lock, the last line may look torn: it is not counted yet.
         let _ = file.lock_shared();
+        apart(|| Self::read_open(path, &file))?
+    }
+
+    fn read_open(path: &Path, mut file: &File) -> Result<Self> {
+        let failed = in_file(path);
         let mut first = [0];
         if file.read(&mut first).map_err(&failed)? == 1 && first == *b"{" {
-            let (header, ledger) = old::read(path, &file)?;
+            let (header, ledger) = old::read(path, file)?;
             let (charges, head, recovered) = (Vec::new(), String::new(), Vec::new());
             let (id, data) = (header.id, header.data);
             return Ok(Self { id, data, ledger, charges, head, lines: 0, recovered });
         }
         file.rewind().map_err(&failed)?;
-        Self::as_read(replay::read(&file, &path.display().to_string())?)
+        Self::as_read(replay::read(file, &path.display().to_string())?)
     }
 
     /// As [`BudgetFile::read`] from the bytes of a file.
@@ -198,15 +208,16 @@ impl BudgetFile {
     /// on. A release that is a file is paid for by its [`Output`](crate::output::Output).
     ///
     /// # Errors
-    /// As [`Ledger::spend`], and the file is then unchanged; [`Error::Ledger`], [`Error::Io`].
+    /// As [`Ledger::spend`], and for a label that a line has no room for: the file is then unchanged; [`Error::Ledger`],
+    /// [`Error::Io`].
     pub fn spend<'a>(
         path: &Path,
         guarantee: &Guarantee,
         count: u64,
         label: impl Into<Named<'a>>,
     ) -> Result<Self> {
-        let mut locked = Locked::open(&Disk::default(), path)?;
-        let entry = locked.ledger().planned_runs(guarantee, count, label.into())?;
+        let (mut locked, named) = (Locked::open(&Disk::default(), path)?, label.into());
+        let entry = locked.ask(|ledger| ledger.planned_runs(guarantee, count, named))?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;
         Ok(Self::after(locked))
     }
@@ -222,7 +233,8 @@ impl BudgetFile {
         label: impl Into<Named<'a>>,
     ) -> Result<Self> {
         let this = Self::open(path)?;
-        this.ledger.planned_runs(guarantee, count, label.into())?;
+        let entry = this.ledger.planned_runs(guarantee, count, label.into())?;
+        Bill { entry, certificate: None, payload: None }.check_length()?;
         Ok(this)
     }
 
@@ -235,9 +247,9 @@ impl BudgetFile {
         certificate: &Certificate,
         label: impl Into<Named<'a>>,
     ) -> Result<Self> {
-        let mut locked = Locked::open(&Disk::default(), path)?;
+        let (mut locked, named) = (Locked::open(&Disk::default(), path)?, label.into());
         refuse_repeated(&locked, certificate)?;
-        let entry = locked.ledger().planned(certificate, label.into())?;
+        let entry = locked.ask(|ledger| ledger.planned(certificate, named))?;
         locked.spend(bill(entry, certificate))?;
         Ok(Self::after(locked))
     }
@@ -252,8 +264,8 @@ impl BudgetFile {
         count: u64,
         label: impl Into<Named<'a>>,
     ) -> Result<Self> {
-        let mut locked = Locked::open(&Disk::default(), path)?;
-        let entry = locked.ledger().planned_at_its_word(guarantee, count, label.into())?;
+        let (mut locked, named) = (Locked::open(&Disk::default(), path)?, label.into());
+        let entry = locked.ask(|ledger| ledger.planned_at_its_word(guarantee, count, named))?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;
         Ok(Self::after(locked))
     }
@@ -268,11 +280,11 @@ impl BudgetFile {
         label: impl Into<Named<'a>>,
         repeat: Repeat,
     ) -> Result<(Self, Standing)> {
-        let mut locked = Locked::open(&Disk::default(), path)?;
+        let (mut locked, named) = (Locked::open(&Disk::default(), path)?, label.into());
         if repeat == Repeat::Refuse {
             refuse_repeated(&locked, certificate)?;
         }
-        let (entry, standing) = locked.ledger().happened(certificate, label.into())?;
+        let (entry, standing) = locked.ask(|ledger| ledger.happened(certificate, named))?;
         locked.record(bill(entry, certificate))?;
         Ok((Self::after(locked), standing))
     }

@@ -1,6 +1,7 @@
 //! Ledgers of the layout before: one JSON object, written again as a whole.
 
-use super::lines::{FORMAT, Header, Id, Payment, in_file, now, write_new};
+use super::apart::apart;
+use super::lines::{FORMAT, Header, Id, Payment, in_file, new_ledger, now};
 use crate::accounting::Ledger;
 use crate::certificate::hex;
 use crate::disk::{
@@ -76,7 +77,7 @@ pub(super) fn convert(disk: &Disk, path: &Path, file: &File) -> Result<()> {
     if let Some(lock) = &sidecar {
         lock.lock().map_err(&failed)?;
     }
-    let (header, ledger) = read(path, file)?;
+    let (header, ledger) = apart(|| read(path, file))??;
     let kept = kept(path);
     // An interrupted conversion leaves the second name behind.
     let begun = identity(&kept).is_some() && identity(&kept) == identity(path);
@@ -88,11 +89,11 @@ pub(super) fn convert(disk: &Disk, path: &Path, file: &File) -> Result<()> {
     }
     let folder = folder_of(path);
     let name = path.file_name().unwrap_or_default();
-    let mut staged = disk.stage(folder, name).map_err(&failed)?;
     let ids = ledger.entries().iter().map(|_| Id::random()).collect::<std::io::Result<Vec<_>>>();
     let payments = ledger.entries().iter().zip(ids.map_err(&failed)?).map(|(entry, id)| Payment {
         certificate: None,
         cost: entry.cost().as_ref(),
+        folder: None,
         id,
         label: entry.label().to_owned(),
         part: entry.part().cloned().map(Box::new),
@@ -101,7 +102,9 @@ pub(super) fn convert(disk: &Disk, path: &Path, file: &File) -> Result<()> {
         replaces: None,
         time: None,
     });
-    let written = write_new(disk, &staged.file, &header, payments);
+    let bytes = new_ledger(&header, payments)?;
+    let mut staged = disk.stage(folder, name).map_err(&failed)?;
+    let written = disk.write_at(&staged.file, 0, &bytes);
     let written = written.and_then(|()| disk.sync(&staged.file)).map_err(&failed);
     let kept_mode = written.and_then(|()| {
         keep_owner_and_mode(file, &staged.file).map_err(|_| {

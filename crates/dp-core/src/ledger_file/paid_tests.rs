@@ -82,3 +82,52 @@ fn a_file_is_what_was_paid_for_by_its_payload() {
     let far = [&[7; 16][..], b"abc", &u64::MAX.to_le_bytes(), &[9; 32]].concat();
     assert_eq!(hash(&far), None);
 }
+
+/// Lines that name neither the folder nor when the replaced file changed are read, and settled as they were; a file that they name by
+/// its number alone is not replaced.
+#[test]
+fn older_reservations_are_read() {
+    let (folder, path, bytes) = sample();
+    let out = folder.path().join("a");
+    let texts: Vec<String> = lines_of(&bytes);
+    let line = texts.iter().position(|text| text.starts_with("reserve ")).unwrap();
+    let [start, end] = ["\"folder\":", "\"id\":"].map(|name| texts[line].find(name).unwrap());
+    let with = |folder: &str, replaces: &str, open: bool| {
+        let mut texts = texts.clone();
+        texts[line].replace_range(start..end, folder);
+        texts[line] = texts[line].replace("\"replaces\":null", &format!("\"replaces\":{replaces}"));
+        texts.retain(|text| !(open && text.starts_with("close ")));
+        forged(&texts)
+    };
+    for replaces in ["null", "[1,2]", "[1,2,3,4,5]"] {
+        for folder in ["", "\"folder\":[1,2,3],"] {
+            assert!(
+                BudgetFile::parse(&with(folder, replaces, false)).is_ok(),
+                "{folder} {replaces}"
+            );
+        }
+    }
+    for (folder, replaces) in [("", "[1]"), ("", "[1,2,3]"), ("\"folder\":[1,2],", "null")] {
+        assert!(BudgetFile::parse(&with(folder, replaces, false)).is_err(), "{folder} {replaces}");
+    }
+    // Interrupted before its name was given.
+    let number = texts[line].split("\"id\":\"").nth(1).unwrap()[..32].to_owned();
+    let hidden = folder.path().join(format!(".dps-{number}.reserved"));
+    for replaces in [false, true] {
+        std::fs::rename(&out, &hidden).or_else(|_| std::fs::write(&hidden, "text")).unwrap();
+        std::fs::set_permissions(&hidden, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let mut named = "null".to_owned();
+        if replaces {
+            std::fs::write(&out, "older").unwrap();
+            let [device, number] = identity(&out).unwrap();
+            named = format!("[{device},{number}]");
+        }
+        std::fs::write(&path, with("", &named, true)).unwrap();
+        let file = BudgetFile::open(&path).unwrap();
+        assert_eq!(file.charges().len(), 3 - usize::from(replaces), "{:?}", file.recovered());
+        let expected = if replaces { "older" } else { "text" };
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), expected);
+        assert!(!hidden.exists());
+        assert!(BudgetFile::open(&path).unwrap().recovered().is_empty());
+    }
+}

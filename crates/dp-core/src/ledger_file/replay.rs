@@ -1,10 +1,10 @@
 //! Reading: every line is checked, and the ledger made again from all of them.
 
 use super::lines::{
-    BEGINNING, FORMAT, Header, Id, LONGEST, MAGIC, MARK, Mark, Payment, Step, chained,
+    BEGINNING, FORMAT, Header, Id, LONGEST, MAGIC, MARK, Mark, Payment, Replaced, Step, chained,
 };
 use crate::accounting::{Cost, Entry, Ledger, Part};
-use crate::disk::Identity;
+use crate::disk::{Folder, Identity, Stamp};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -36,7 +36,8 @@ pub struct Charge {
     pub(super) certificate: Option<String>,
     pub(super) payload: Option<String>,
     pub(super) path: Option<String>,
-    pub(super) replaces: Option<Identity>,
+    pub(super) replaces: Option<Stamp>,
+    pub(super) folder: Option<Folder>,
     pub(super) stage: Stage,
     pub(super) recorded: bool,
 }
@@ -149,7 +150,9 @@ impl Replay {
     fn pay(&mut self, word: &str, payment: Payment<&RawValue>) -> Result<(), String> {
         let stage = if word == "reserve" { Stage::Reserved } else { Stage::Closed };
         let recorded = word == "record";
-        let Payment { certificate, cost, id, label, part, path, payload, replaces, time } = payment;
+        let Payment { certificate, cost, folder, id, label, part, path, payload, replaces, time } =
+            payment;
+        let replaces = replaces.and_then(Replaced::stamp);
         if (stage == Stage::Reserved) != path.is_some() {
             return Err("a path belongs to a reservation".into());
         }
@@ -173,6 +176,7 @@ impl Replay {
             payload,
             path,
             replaces,
+            folder,
             stage,
             recorded,
         });

@@ -10,6 +10,7 @@ use crate::ledger_file::{Charge, Repeat};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tempfile::TempDir;
 
+mod ledgers;
 mod lost;
 
 /// Of a few blocks: the last of them pass the cache.
@@ -36,7 +37,11 @@ impl Room {
     }
 
     fn release(&self, disk: &Disk, existing: Existing) -> Result<()> {
-        let mut output = Output::on(disk.clone(), &self.path("a"), existing)?;
+        self.release_to(&self.path("a"), disk, existing)
+    }
+
+    fn release_to(&self, path: &Path, disk: &Disk, existing: Existing) -> Result<()> {
+        let mut output = Output::on(disk.clone(), path, existing)?;
         let certificate = certificate(CONTENT);
         output.pay_from(&self.ledger, certificate.guarantee(), "a")?;
         output.write_all(CONTENT).map_err(|e| Error::io("a", &e))?;

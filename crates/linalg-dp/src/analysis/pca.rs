@@ -78,12 +78,20 @@ impl PrivatePca {
     }
 
     /// The typical error of each explained value: the noise's standard deviation in a direction that
-    /// stands out. No bound.
+    /// stands out. No bound. Infinite beyond the rows of a Johnson-Lindenstrauss sketch, which says nothing there.
     #[must_use]
     pub fn typical_explained_errors(&self) -> Vec<f64> {
         let noise = self.denoised.covariance().noise();
         let released = &self.denoised.released_values()[..self.components];
-        released.iter().map(|l| (2.0 * pair_variance(noise, *l, *l)).sqrt()).collect()
+        // What a sketch does not see is rounding.
+        let least = 1e-12 * (released[0] + noise.mean());
+        let unseen =
+            |l: f64| matches!(noise, CovarianceNoise::JlSketch { .. }) && l + noise.mean() <= least;
+        let error = |l: &f64| match unseen(*l) {
+            true => f64::INFINITY,
+            false => (2.0 * pair_variance(noise, *l, *l)).sqrt(),
+        };
+        released.iter().map(error).collect()
     }
 
     /// A bound on the sine of the largest angle to the true top-k space, from the release
@@ -108,6 +116,10 @@ impl PrivatePca {
     /// To first order the sines are the singular values of `E_ij / (c_i - c_j)`, i inside and j outside of the space, whose
     /// mean norm is about its largest root mean square row plus its largest such column (Bandeira & van Handel 2016);
     /// c halfway between released and denoised eigenvalues, where noise has moved the true ones from.
+    ///
+    /// A Johnson-Lindenstrauss sketch of r rows shows `(r - k)/r` of what lies outside of the space, so the squares are raised by
+    /// `r/(r - k)`, and it is 1 where k is r or more and below d. Of the sum of sketches in a window r is that of one of them: the
+    /// sine is overstated.
     #[must_use]
     pub fn typical_subspace_error(&self) -> f64 {
         let (k, d) = (self.components, self.denoised.values().len());
@@ -115,9 +127,17 @@ impl PrivatePca {
         let middle: Vec<f64> =
             released.iter().zip(self.denoised.values()).map(|(l, f)| 0.5 * (l + f)).collect();
         let noise = self.denoised.covariance().noise();
+        let unseen = match noise {
+            CovarianceNoise::JlSketch { rows, .. } => {
+                rows as f64 / rows.saturating_sub(k as u64) as f64
+            }
+            _ => 1.0,
+        };
         let share = |i: usize, j: usize| {
             let gap = (middle[i] - middle[j]).max(0.0);
-            pair_variance(noise, released[i], released[j]) / (gap * gap)
+            let share = unseen * pair_variance(noise, released[i], released[j]) / (gap * gap);
+            // Where neither noise nor gap is seen nothing is known.
+            if share.is_nan() { f64::INFINITY } else { share }
         };
         let largest = |sums: &mut dyn Iterator<Item = f64>| sums.fold(0.0, f64::max).sqrt();
         let rows = largest(&mut (0..k).map(|i| (k..d).map(|j| share(i, j)).sum()));
@@ -152,4 +172,75 @@ pub fn subspace_distance(u: MatRef<'_, f64>, v: MatRef<'_, f64>) -> Result<f64> 
     let mut rest = v.to_owned();
     rest -= dense::product(u, dense::product(u.transpose(), v).as_ref());
     Ok(rest.norm_l2())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::covariance::{ExactGram, JlCovariance, RowClip};
+    use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
+
+    /// Mean sines of sketches of k eigenvalues of `strength` times the lift squared, and what is stated of them.
+    fn sines(d: usize, k: usize, rows: usize, strength: f64) -> (f64, f64) {
+        let bound = NormBound::new(1.0).unwrap();
+        let (adjacency, budget) =
+            (Adjacency::AddRemoveRow { bound }, Budget::new(1.0, 1e-6).unwrap());
+        let made = JlCovariance::calibrate(d, rows, adjacency, budget).unwrap();
+        let clip = RowClip::new(d, bound).unwrap();
+        let noise = CovarianceNoise::JlSketch { rows: rows as u64, lift: made.lift() };
+        let mut totals = vec![0; d * d];
+        let strong = strength * noise.mean() / 2f64.powi(2 * clip.exponent());
+        (0..k).for_each(|i| totals[i * d + i] = strong as i128);
+        let mut gram = ExactGram::new(clip);
+        gram.set_totals(totals).unwrap();
+        let mut rng = NoiseRng::deterministic_not_private(9);
+        let (mut sine, mut stated, draws) = (0.0, 0.0, 32.0);
+        for _ in 0..32 {
+            let values = made.draw(&gram, &mut rng).unwrap().1;
+            let covariance = PrivateCovariance::new(d, values, None, noise);
+            let found = of_denoised(denoised(&covariance).unwrap(), k).unwrap();
+            let inside = found.directions().subrows(0, k).to_owned();
+            let cosine = dense::thin_svd(inside.as_ref()).unwrap().s[k - 1].min(1.0);
+            sine += (1.0 - cosine * cosine).sqrt() / draws;
+            stated += found.typical_subspace_error() / draws;
+        }
+        (sine, stated)
+    }
+
+    /// Without what a sketch does not show the sine is stated as 0 for as many components as rows, and at .7 of the truth for
+    /// ten of eleven.
+    #[test]
+    fn sketches_of_few_rows_claim_no_precision() {
+        let settings = [
+            (20, 1, 1, 0.0),
+            (20, 3, 3, 1e4),
+            (20, 1, 2, 100.0),
+            (60, 10, 11, 3e4),
+            (20, 3, 40, 100.0),
+        ];
+        for (d, k, rows, strength) in settings {
+            let (sine, stated) = sines(d, k, rows, strength);
+            println!("d {d}, k {k}, r {rows}, {strength}: {sine}, stated {stated}");
+            assert!(stated >= sine, "d {d}, k {k}, r {rows}: {sine}, stated {stated}");
+            assert!(k < rows && stated < 3.0 * sine || stated == 1.0, "{d} {k} {rows}: {stated}");
+        }
+        // Of all directions the space is known.
+        assert_eq!(sines(4, 4, 2, 1.0).1, 0.0);
+    }
+
+    #[test]
+    fn what_a_sketch_does_not_see_has_no_error() {
+        let (d, rows) = (6, 2);
+        let y = [3.0, 0.5, 0.0, 1.0, 0.0, 0.2, 0.1, 2.0, 1.0, 0.0, 0.3, 0.0];
+        let y = MatRef::from_row_major_slice(&y, rows, d);
+        let square = dense::product(y.transpose(), y);
+        let values = (0..d * d).map(|e| square[(e / d, e % d)] / rows as f64).collect();
+        let lift = dp_core::NoiseScale::new(0.5).unwrap();
+        let noise = CovarianceNoise::JlSketch { rows: rows as u64, lift };
+        let covariance = PrivateCovariance::new(d, values, None, noise);
+        let found = of_denoised(denoised(&covariance).unwrap(), d).unwrap();
+        let errors = found.typical_explained_errors();
+        assert!(errors[..rows].iter().all(|e| e.is_finite() && *e > 0.0), "{errors:?}");
+        assert!(errors[rows..].iter().all(|e| *e == f64::INFINITY), "{errors:?}");
+    }
 }

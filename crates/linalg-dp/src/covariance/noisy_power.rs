@@ -112,10 +112,8 @@ impl NoisyPower {
         if iterations == 0 {
             return Err(Error::invalid("iterations", iterations, "[1, inf)"));
         }
-        // The iterate's spectral norm: orthonormal up to the checked residual, plus its rounding;
-        // and the rounding of a row's k coefficients to its own unit, 2^-20 B at most.
-        let (d, columns) = (dim as f64, k as f64);
-        let iterate = 1.0 + dense::ORTHONORMAL * d + (d * columns).sqrt() * 2f64.powi(-ITERATE - 1);
+        // Beside the iterate's norm the rounding of a row's k coefficients to its own unit, 2^-20 B at most.
+        let (iterate, columns) = (iterate_norm(dim as f64, k as f64), k as f64);
         let b = clip.certified_bound().get();
         let one = b * b * (iterate + columns.sqrt() * 2f64.powi(-21)) * (1.0 + 1e-14);
         let exact = match change {
@@ -239,6 +237,12 @@ impl NoisyPower {
     }
 }
 
+/// What the spectral norm of an iterate is below: orthonormal up to the residual that is checked and, above 400 columns, the
+/// rounding of the check itself; and its own rounding.
+fn iterate_norm(d: f64, k: f64) -> f64 {
+    1.0 + dense::ORTHONORMAL * d * (k / 400.0).max(1.0) + (d * k).sqrt() * 2f64.powi(-ITERATE - 1)
+}
+
 impl author::Sealed for NoisyPower {
     const SEAL: author::Seal<Self> = AUTHOR.seal();
 }
@@ -325,6 +329,19 @@ mod tests {
                 }
             }
             assert!(worst <= declared * (1.0 + 1e-5) && worst > 0.999 * declared, "{worst}");
+        }
+    }
+
+    /// A residual of r gives a norm of at most 1 + r/2; the check sees it up to rounding, d k eps/2.
+    #[test]
+    fn the_rounding_of_the_check_is_in_the_norm() {
+        for (d, k) in [(5.0f64, 3.0f64), (400.0, 400.0), (4000.0, 401.0), (1e6, 3000.0)] {
+            let rounding = (d * k).sqrt() * 2f64.powi(-27);
+            let residual = dense::ORTHONORMAL * d + d * k * f64::EPSILON / 2.0;
+            assert!(iterate_norm(d, k) >= 1.0 + residual / 2.0 + rounding, "{d} {k}");
+            if k <= 400.0 {
+                assert_eq!(iterate_norm(d, k), 1.0 + dense::ORTHONORMAL * d + rounding);
+            }
         }
     }
 

@@ -28,8 +28,7 @@ const NAME: &str = "sliding-window covariance";
 /// how many is not reported. Each stream spends the budget.
 ///
 /// # Cost
-/// A row: `d^2` multiplications (or `r d` for JL). Memory: see [`super`]'s table, in matrices of
-/// `8 d^2` bytes.
+/// A row: `d^2` multiplications. Memory: see [`super`]'s table, and the sum of the open block.
 ///
 /// ```
 /// use dp_core::{Adjacency, Budget, NoiseRng, NormBound};

@@ -7,8 +7,10 @@
 //! | schedule | noise of a window of `m` blocks, over that of one block | matrices kept | answers |
 //! | --- | --- | --- | --- |
 //! | `Block` | `sqrt m` | `m`, or a histogram: fewer, see [`Keep`] | any set of blocks |
-//! | `Tree` | `sqrt(log2 m + 1)` times `sqrt` of the nodes used, at most `2 log2 m` | about `2 m` | any range of blocks |
-//! | `Factorised` | below `1.01 + 0.46 ln m` | `3 m` | the one sliding sum |
+//! | `Tree` | `sqrt(log2 m + 1)` times `sqrt` of the nodes used, at most `2 log2 m` (1 where m is 1) | about `2 m + log2 m` | any range of blocks |
+//! | `Factorised` | below `1.01 + 0.46 ln m` | `5 m + 1` | the one sliding sum |
+//!
+//! A matrix has `8 d^2` bytes; exact sums of whole numbers, `log2 m + 1` of a tree and `m + 1` of `Factorised`, have `16 d^2`.
 //!
 //! The paper's own algorithms are not proven; the experiments of this project run them beside these. Proofs: `docs/proofs/sliding-window.md`.
 

@@ -32,7 +32,7 @@ pub struct PrivateStream<R = NoiseRng> {
     /// The block that is given now: the one after those that closed, or one of them that is given again.
     at: u64,
     blocks_closed: u64,
-    /// The weakest generator that any call was given: rows meet noise as they come under JL.
+    /// The weakest generator that drew the noise of a block: that of the call which ended it.
     generator: Option<GeneratorKind>,
     memory: Option<Memory>,
     journal: Option<OpenJournal>,

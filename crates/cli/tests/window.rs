@@ -209,6 +209,14 @@ fn a_clock_ends_ticks_that_hold_anything() {
         room.refuses(&run("t.csv", 2), 1, &["not the rows of tick 2"]);
         room.refuses(&run("t.csv", 1), 1, &["not the rows of tick 1"]);
     }
+    // As many as a tick can hold, and others than it had.
+    for tick in [0, 1, 2] {
+        let mut rows = numbers(10, D);
+        rows[0] += 0.125;
+        room.write("t.csv", csv(&rows, D));
+        let named = format!("not the rows of tick {tick}:");
+        room.refuses(&run("t.csv", tick), 1, &[&named]);
+    }
     room.write("t.csv", csv(&numbers(11, D), D));
     room.refuses(&run("t.csv", 3), 2, &["rows between ticks", "--block", "[0, 10]"]);
     room.refuses(&run("t.csv", 4), 2, &["leaves ticks out"]);

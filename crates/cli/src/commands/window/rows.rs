@@ -85,8 +85,8 @@ fn push(
         };
         let take = (rest.len() / d).min(usize::try_from(room).unwrap_or(usize::MAX));
         let (now, later) = rest.split_at(take * d);
-        let at = stream.next_row() / block;
-        let closed = stream.push(now).map_err(|e| of_tick(e, at).in_file(file))?;
+        let closed = stream.push(now);
+        let closed = closed.map_err(|e| of_tick(e, stream).in_file(file))?;
         if closed > 0 {
             ticks.publish(stream)?;
         }
@@ -97,17 +97,22 @@ fn push(
 
 /// The clock strikes.
 fn tick(stream: &mut PrivateStream, ticks: &mut Ticks) -> Result<()> {
-    let (before, at) = (stream.blocks_closed(), stream.next_row() / stream.config().block);
-    stream.tick().map_err(|e| of_tick(e, at))?;
+    let before = stream.blocks_closed();
+    let struck = stream.tick();
+    struck.map_err(|e| of_tick(e, stream))?;
     if stream.blocks_closed() > before { ticks.publish(stream) } else { Ok(()) }
 }
 
-/// An error of the stream, with the tick where rows that were given again are others.
-fn of_tick(error: linalg_dp::Error, tick: u64) -> Error {
+/// An error of the stream, with the tick where rows that were given again are others: it begins anew then, so that the next row
+/// is its first.
+fn of_tick(error: linalg_dp::Error, stream: &PrivateStream) -> Error {
     match error {
-        linalg_dp::Error::Unusable { what: "rows", reason } => Error::Refused(format!(
-            "these are not the rows of tick {tick}: {reason} (--first-tick)"
-        )),
+        linalg_dp::Error::Unusable { what: "rows", reason } => {
+            let tick = stream.next_row() / stream.config().block;
+            Error::Refused(format!(
+                "these are not the rows of tick {tick}: {reason} (--first-tick)"
+            ))
+        }
         error => {
             let most = [("rows between ticks", "rows between ticks (--block says how many)")];
             Error::from(error).with_options(&most)

@@ -10,7 +10,8 @@ use dp_core::{
 use linalg_dp::Error;
 use linalg_dp::analysis::{pca, subspace_distance};
 use linalg_dp::covariance::{
-    CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
+    CovarianceMechanism, GaussianCovariance, JlCovariance, QuantileConfig, QuantileCovariance,
+    WishartCovariance, WishartShape,
 };
 
 /// What rounding a clipped row may add to the square of its norm, d up to 500: paid in the noise.
@@ -344,6 +345,43 @@ fn pca_finds_strong_directions_and_knows_its_error() {
     }
 }
 
+/// Rows of another bound may be longer than what is paid, also where their unit is the same; those with a constant have as many
+/// sums as rows of one number more.
+#[test]
+fn sums_of_another_mechanism_are_refused() {
+    let of = |b: f64| Adjacency::AddRemoveRow { bound: bound(b) };
+    let own = GaussianCovariance::calibrate(4, of(1.0), budget()).unwrap();
+    let sums = |mechanism: &GaussianCovariance| {
+        let mut rng = NoiseRng::deterministic_not_private(1);
+        let mut stream = mechanism.stream(&mut rng);
+        let d = mechanism.dim();
+        stream.push(&vec![1.0; 2 * d]).unwrap();
+        stream.sums()
+    };
+    let mut rng = NoiseRng::deterministic_not_private(2);
+    let mut stream = own.stream(&mut rng);
+    for other in [
+        GaussianCovariance::calibrate(4, of(1.99), budget()),
+        GaussianCovariance::calibrate(4, of(1f64.next_up()), budget()),
+        GaussianCovariance::calibrate(5, of(1.0), budget()),
+        GaussianCovariance::calibrate_moments(3, of(1.0), budget()),
+        GaussianCovariance::calibrate_moments(4, of(1.0), budget()),
+    ] {
+        let refused = stream.add_sums(&sums(&other.unwrap())).unwrap_err();
+        assert!(matches!(refused, Error::Unusable { .. }), "{refused}");
+    }
+    let good = sums(&own);
+    for (what, bytes) in
+        [("empty", &good[..0]), ("cut", &good[1..]), ("short", &good[..good.len() - 1])]
+    {
+        assert!(stream.add_sums(bytes).is_err(), "{what}");
+    }
+    // What was refused left nothing behind.
+    stream.add_sums(&good).unwrap();
+    let whole = own.release(&[1.0; 8], &mut NoiseRng::deterministic_not_private(2)).unwrap();
+    assert_eq!(stream.finish().unwrap().payload(), whole.payload());
+}
+
 #[test]
 fn refusals_name_what_is_wrong() {
     let shift = Adjacency::RowShift { l2: bound(1.0) };
@@ -360,6 +398,19 @@ fn refusals_name_what_is_wrong() {
     let unit = NoiseScale::new(1.0).unwrap();
     assert!(WishartCovariance::with_noise(10, add_remove(), budget(), 40, unit).is_err());
     assert!(JlCovariance::with_lift(3, 20, add_remove(), budget(), less).is_err());
+    // Sums of 2^20 columns are 16 TiB: refused before anything is paid, whichever way the noise is given.
+    let (wide, scale) = (1 << 20, NoiseScale::new(1e6).unwrap());
+    let within = Probability::new(0.9).unwrap();
+    let chosen = QuantileConfig { dim: wide, adjacency: add_remove(), within, means: false };
+    for refused in [
+        GaussianCovariance::with_sigma(wide, add_remove(), budget(), scale).map(drop),
+        WishartCovariance::with_noise(wide, add_remove(), budget(), 1 << 21, scale).map(drop),
+        JlCovariance::with_lift(wide, 20, add_remove(), budget(), scale).map(drop),
+        QuantileCovariance::calibrate(chosen, budget()).map(drop),
+    ] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("fit in memory"), "{refused}");
+    }
     let m = GaussianCovariance::calibrate(3, add_remove(), budget()).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(1);
     assert!(matches!(m.release(&[1.0; 4], &mut rng), Err(Error::Shape { .. })));

@@ -447,3 +447,23 @@ fn what_cannot_be_read_is_refused() {
         mechanism.release(&[1e200; 1000], &mut NoiseRng::deterministic_not_private(3)).unwrap();
     assert!((Moments::of(&release).unwrap().means()[0] - 1.0).abs() < 1e-3);
 }
+
+/// Of so many rows that what an interval is made of differs by less than rounding: its width is that of the noise.
+#[test]
+fn intervals_of_very_many_rows_have_a_width() {
+    let budget = Budget::new(500.0, 0.5).unwrap();
+    let mechanism = GaussianCovariance::calibrate_moments(1, adjacencies(1.0)[1], budget).unwrap();
+    let mut rng = NoiseRng::deterministic_not_private(3);
+    let mut stream = mechanism.stream(&mut rng);
+    stream.push(&[0.5]).unwrap();
+    for _ in 0..36 {
+        let sums = stream.sums();
+        stream.add_sums(&sums).unwrap();
+    }
+    let release = stream.finish().unwrap();
+    let moments = Moments::of(&release).unwrap();
+    assert_eq!(moments.rows(), 2f64.powi(36));
+    let (low, high) = moments.mean_ranges(Probability::new(0.05).unwrap()).unwrap()[0];
+    let width = 2f64.sqrt() * 1.96 * mechanism.sigma().get() / stated(&release).0 / moments.rows();
+    assert!(((high - low) / width - 1.0).abs() < 0.01, "{low} {high} {width}");
+}

@@ -324,6 +324,21 @@ fn refusals() {
     for within in [0.0, 0.49, 0.9991, 1.0] {
         assert!(QuantileCovariance::calibrate(config(2, add, within), budget).is_err());
     }
+    // Means are told where intervals of them are numbers: candidates end there, and the largest may not lie beyond.
+    let means = |b| adjacencies(b).map(|a| QuantileConfig { means: true, ..config(2, a, 0.9) });
+    for config in [1e40, 1e-42].into_iter().flat_map(means) {
+        let refused = QuantileCovariance::calibrate(config, budget).unwrap_err().to_string();
+        assert!(refused.contains("bound") && refused.contains("2^-100"), "{refused}");
+    }
+    for config in means(1e-29) {
+        let mut rng = NoiseRng::deterministic_not_private(1);
+        let rows = [1e-40, 0.0].repeat(100_000);
+        let release = made(config, 1.0).release(&rows, &mut rng).unwrap();
+        assert!(chosen(&release) >= 2f64.powi(-100));
+        let moments = Moments::of(&release).unwrap();
+        let ranges = moments.mean_ranges(Probability::new(0.05).unwrap()).unwrap();
+        assert!(ranges.iter().all(|(low, high)| low < high), "{ranges:?}");
+    }
     let pure = Budget::new(1.0, 0.0).unwrap();
     assert!(QuantileCovariance::calibrate(config(2, add, 0.9), pure).is_err());
     assert!(QuantileCovariance::calibrate(config(0, add, 0.9), budget).is_err());

@@ -4,7 +4,7 @@ use super::denoise::{DenoisedCovariance, denoised};
 use super::normal::{checked, upper_quantile};
 use super::pca::{PrivatePca, of_denoised};
 use crate::covariance::{
-    CHOSEN, CONSTANT, Centre, CovarianceNoise, PrivateCovariance, ROWS, unit_change,
+    CHOSEN, CONSTANT, Centre, CovarianceNoise, PrivateCovariance, ROWS, answerable, unit_change,
 };
 use crate::error::{Error, Result};
 use dp_core::{Probability, PublicValue, Release};
@@ -62,7 +62,8 @@ impl Moments {
     /// Reads a release of moments.
     ///
     /// # Errors
-    /// [`Error::Unusable`] when the release has no sums, or when the noise hides how many rows there are.
+    /// [`Error::Unusable`] when the release has no sums, or when the noise hides how many rows there are; [`Error::Core`] for
+    /// rows so long or short that quantities of their eighth power are no numbers.
     pub fn of(release: &Release<PrivateCovariance>) -> Result<Self> {
         let (covariance, certificate) = (release.payload(), release.certificate());
         let unusable = |reason| Err(Error::Unusable { what: "release", reason });
@@ -91,6 +92,7 @@ impl Moments {
             Some(PublicValue::Real(chosen)) => chosen.min(bound.get()),
             _ => bound.get(),
         };
+        answerable("bound", bound)?;
         Ok(Self {
             seconds: covariance.clone(),
             sums: sums.to_vec(),
@@ -130,15 +132,14 @@ impl Moments {
     /// As [`Moments::rows_range`].
     pub fn mean_ranges(&self, failure: Probability) -> Result<Vec<Range>> {
         let z = quantile(failure)?.powi(2);
-        let lead = self.count * self.count - z * self.count_variance();
-        let range = |b: &f64| {
-            let constant = b * b - 0.5 * z * self.sigma * self.sigma;
-            match between(lead, b * self.count, constant) {
-                Some((low, high)) => {
-                    (self.in_ball(self.constant * low), self.in_ball(self.constant * high))
-                }
-                None => (-self.bound, self.bound),
+        let (half, count) = (0.5 * self.sigma * self.sigma, self.count_variance());
+        let lead = self.count * self.count - z * count;
+        let range = |b: &f64| match between(lead, b * self.count, z * (count * b * b + half * lead))
+        {
+            Some((low, high)) => {
+                (self.in_ball(self.constant * low), self.in_ball(self.constant * high))
             }
+            None => (-self.bound, self.bound),
         };
         Ok(self.sums.iter().map(range).collect())
     }
@@ -216,7 +217,8 @@ impl Moments {
         let w = half * (0.5 * (ratio * ratio + ratio.powi(-2)) + pp * pp + qq * qq)
             + count * by_count * by_count;
         let (c, g) = (self.scatter(i, j), (a * b).sqrt());
-        let found = between(g * g - z * w, c * g + 0.5 * z * v, c * c - z * u);
+        let square = u * g * g + v * c * g + w * c * c - z * (u * w - 0.25 * v * v);
+        let found = between(g * g - z * w, c * g + 0.5 * z * v, z * square);
         let inside = |rho: f64| rho.clamp(-1.0, 1.0);
         Ok(found.map_or((-1.0, 1.0), |(low, high)| (inside(low), inside(high))))
     }
@@ -278,13 +280,12 @@ fn quantile(failure: Probability) -> Result<f64> {
     Ok(upper_quantile(0.5 * checked(failure)?))
 }
 
-/// Where `lead x^2 - 2 middle x + last <= 0`, if that is an interval.
-fn between(lead: f64, middle: f64, last: f64) -> Option<Range> {
-    if lead.is_nan() || lead <= 0.0 {
-        return None;
-    }
-    let root = (middle * middle - lead * last).max(0.0).sqrt();
-    Some(((middle - root) / lead, (middle + root) / lead))
+/// Where `lead x^2 - 2 middle x + last <= 0`, if that is an interval: of `square = middle^2 - lead last`, which is taken without a
+/// difference of large numbers. What has left the range of numbers gives none.
+fn between(lead: f64, middle: f64, square: f64) -> Option<Range> {
+    let sound = [lead, square].iter().all(|x| *x > 0.0 && x.is_normal()) && middle.is_finite();
+    let root = square.sqrt();
+    sound.then(|| ((middle - root) / lead, (middle + root) / lead))
 }
 
 /// The top k principal directions around the mean, from a release of moments: post-processing.
@@ -294,4 +295,30 @@ fn between(lead: f64, middle: f64, last: f64) -> Option<Range> {
 pub fn pca_centred(release: &Release<PrivateCovariance>, k: usize) -> Result<Release<PrivatePca>> {
     let found = of_denoised(Moments::of(release)?.denoised()?, k)?;
     Ok(Release::certified(found, release.certificate().clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither a difference of infinities nor a square that is too small for a number is an interval of no width.
+    #[test]
+    fn what_is_no_number_is_no_interval() {
+        assert_eq!(between(2.0, 4.0, 4.0), Some((1.0, 3.0)));
+        let (large, tiny) = (f64::INFINITY, 1e-310);
+        for (lead, middle, square) in [
+            (0.0, 1.0, 1.0),
+            (-1.0, 1.0, 1.0),
+            (large, 1.0, 1.0),
+            (1.0, large, 1.0),
+            (1.0, 1.0, large),
+            (1.0, 1.0, large - large),
+            (large - large, 1.0, 1.0),
+            (1.0, 1.0, 0.0),
+            (1.0, 1.0, tiny),
+            (tiny, 1.0, 1.0),
+        ] {
+            assert_eq!(between(lead, middle, square), None, "{lead} {middle} {square}");
+        }
+    }
 }

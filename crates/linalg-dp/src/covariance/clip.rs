@@ -26,9 +26,12 @@ pub struct RowClip {
     constant: u32,
 }
 
+/// The least bound of [`answerable`], 2^-100.
+pub(super) const LEAST_ANSWERABLE: f64 = 7.888_609_052_210_118e-31;
+
 /// A bound whose eighth power is a number, and one over it.
 pub(crate) fn answerable(name: &'static str, bound: f64) -> Result<f64> {
-    if (2f64.powi(-100)..=2f64.powi(100)).contains(&bound) {
+    if (LEAST_ANSWERABLE..=1.0 / LEAST_ANSWERABLE).contains(&bound) {
         return Ok(bound);
     }
     let allowed = "[2^-100, 2^100] where means or coefficients are to be told: scale the data";
@@ -89,11 +92,23 @@ impl RowClip {
         Ok(Self { bound: answerable("bound", self.bound)?, ..self })
     }
 
+    /// For rows that were clipped and rounded before: each stays what it is, also where rounding made it longer than the bound.
+    pub(crate) fn of_clipped(self) -> Self {
+        Self { bound: f64::MAX, ..self }
+    }
+
     /// The constant that means are measured with: 7/16 of the bound, down to a whole number of units. It
     /// raises the noise of second moments by `1 + (7/16)^2 = 1.19`.
     pub(crate) fn constant_for_means(&self) -> f64 {
         let unit = 2f64.powi(self.exponent);
         (0.4375 * self.bound / unit).floor() * unit
+    }
+
+    /// What fixes the meaning of sums of clipped rows: length, bound and constant, little-endian.
+    pub(crate) fn meaning(&self) -> [u8; 24] {
+        let parts = [self.dim as u64, self.bound.to_bits(), u64::from(self.constant)];
+        let bytes = parts.map(u64::to_le_bytes);
+        core::array::from_fn(|i| bytes[i / 8][i % 8])
     }
 
     /// The constant, in units; zero for none.

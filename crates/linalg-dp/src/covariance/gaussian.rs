@@ -135,7 +135,7 @@ impl GaussianCovariance {
         budget: Budget,
         sigma: NoiseScale,
     ) -> Result<Self> {
-        let clip = RowClip::new(dim, unit_change(adjacency, NAME)?.0)?;
+        let clip = RowClip::new(dim, unit_change(adjacency, NAME)?.0)?.check_room()?;
         Self::with_grid(clip, adjacency, budget, sigma, noise_grid(&clip, sigma)?)
     }
 

@@ -88,10 +88,11 @@ impl ExactGram {
         Ok(())
     }
 
-    /// The sums below and on the diagonal, each in 16 bytes, little-endian.
+    /// What the sums are of ([`RowClip::meaning`]), and the sums below and on the diagonal, each in 16 bytes, little-endian.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let d = self.clip.columns();
-        let mut bytes = Vec::with_capacity(8 * d * (d + 1));
+        let mut bytes = Vec::with_capacity(24 + 8 * d * (d + 1));
+        bytes.extend_from_slice(&self.clip.meaning());
         for i in 0..d {
             let row = &self.total[i * d..=i * d + i];
             row.iter().for_each(|total| bytes.extend_from_slice(&total.to_le_bytes()));
@@ -99,19 +100,26 @@ impl ExactGram {
         bytes
     }
 
-    /// Adds what [`ExactGram::to_bytes`] gave under the same clip.
+    /// Adds what [`ExactGram::to_bytes`] gave under the same clip: rows of another bound may be longer than what is paid.
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let d = self.clip.columns();
+        let Some(bytes) = bytes.strip_prefix(&self.clip.meaning()) else {
+            return Err(Error::Unusable {
+                what: "sums",
+                reason: "they are of rows with another number of columns, bound or constant: add those of a stream of this mechanism",
+            });
+        };
         let (sums, rest) = bytes.as_chunks::<16>();
         if sums.len() != d * (d + 1) / 2 || !rest.is_empty() {
-            return Err(Error::corrupt("its sums have another shape"));
+            return Err(Error::shape("sums", bytes.len(), format!("{} bytes", 8 * d * (d + 1))));
         }
         let mut sums = sums.iter().map(|sum| i128::from_le_bytes(*sum));
         let mut total = self.total.clone();
         for i in 0..d {
             for j in 0..=i {
                 let sum = sums.next().and_then(|sum| total[i * d + j].checked_add(sum));
-                let sum = sum.ok_or_else(|| Error::corrupt("its sums overflow"))?;
+                let reason = "they overflow, as sums of rows do not: add those of a stream of this mechanism";
+                let sum = sum.ok_or(Error::Unusable { what: "sums", reason })?;
                 total[i * d + j] = sum;
             }
         }

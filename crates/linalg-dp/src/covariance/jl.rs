@@ -89,7 +89,7 @@ impl JlCovariance {
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
         let law = AUTHOR.gram_rows(rows, lift)?;
-        let clip = RowClip::new(dim, bound)?;
+        let clip = RowClip::new(dim, bound)?.check_room()?;
         let bound = clip.certified_bound();
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
         let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::CovarianceJl)?;

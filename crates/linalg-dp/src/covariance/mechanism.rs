@@ -122,7 +122,7 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
     /// bit. Whoever adds the same sums twice counts their rows twice: parts are numbered ([`dp_core::parts`]).
     ///
     /// # Errors
-    /// Bytes that are not such sums.
+    /// [`crate::Error::Unusable`] for sums of rows of another length, bound or constant, [`crate::Error::Shape`] for other bytes.
     pub fn add_sums(&mut self, bytes: &[u8]) -> Result<()> {
         self.gram.add_bytes(bytes)
     }
@@ -130,7 +130,7 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
     /// Adds the noise and publishes.
     ///
     /// # Errors
-    /// [`crate::Error::Core`] when the sums are beyond the range of the noise's grid.
+    /// [`crate::Error::Core`] under Johnson-Lindenstrauss noise, where sums that were added are those of no rows.
     pub fn finish(mut self) -> Result<Release<PrivateCovariance>> {
         let mut public = stated(self.mechanism.row_clip().dim());
         public.extend(self.names.map(|names| (NAMES.to_owned(), names)));

@@ -1,6 +1,6 @@
 //! The bound of rows chosen from the data, paid for.
 
-use super::clip::{RowClip, norm_of, unit_change};
+use super::clip::{LEAST_ANSWERABLE, RowClip, answerable, norm_of, unit_change};
 use super::gaussian::{Choice, GaussianCovariance};
 use super::mechanism::{CovarianceMechanism, CovarianceStream};
 use super::release::PrivateCovariance;
@@ -35,7 +35,8 @@ pub struct QuantileConfig {
     pub adjacency: Adjacency,
     /// The share of rows that are to lie within the bound, from .5 to .999. Where nothing speaks for another: .9.
     pub within: Probability,
-    /// Whether sums are released too, as by [`GaussianCovariance::calibrate_moments`].
+    /// Whether sums are released too, as by [`GaussianCovariance::calibrate_moments`]: with a bound from `2^-100` to `2^100`, and no
+    /// candidate below.
     pub means: bool,
 }
 
@@ -112,9 +113,13 @@ impl QuantileCovariance {
         let counts = AUTHOR.gaussian(sigma, grid)?;
         let step = GaussianStep { sensitivity: L2Sensitivity::new(moved)?, sigma, times: 1 };
         let choice = Choice { step, law: counts.law(), share: within };
-        let sizes = Sizes::new(bound.get(), CANDIDATES, LEAST);
+        let least = if means { LEAST_ANSWERABLE } else { LEAST };
+        if means {
+            answerable("bound", bound.get())?;
+        }
+        let sizes = Sizes::new(bound.get(), CANDIDATES, least);
         let of = |threshold: &f64| {
-            let clip = RowClip::new(dim, dp_core::NormBound::new(*threshold)?)?;
+            let clip = RowClip::new(dim, dp_core::NormBound::new(*threshold)?)?.check_room()?;
             let clip = if means { clip.followed_by(clip.constant_for_means())? } else { clip };
             GaussianCovariance::after(choice.clone(), clip, mu(1.0 - COUNTS), adjacency, budget)
         };

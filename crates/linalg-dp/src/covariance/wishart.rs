@@ -110,7 +110,7 @@ impl WishartCovariance {
         scale: NoiseScale,
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
-        let clip = RowClip::new(dim, bound)?;
+        let clip = RowClip::new(dim, bound)?.check_room()?;
         let profile =
             Profile::Wishart { dim: dim as u64, dof, bound: clip.certified_bound(), scale, change };
         let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::CovarianceWishart)?;

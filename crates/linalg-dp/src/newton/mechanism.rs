@@ -6,7 +6,7 @@ use super::sums::{Rows, STEPS, counts};
 use super::system::System;
 use crate::author::AUTHOR;
 use crate::covariance::{
-    CONSTANT, CovarianceNoise, GaussianCovariance, MAX_SHIFT, OpenGram, PrivateCovariance, RowClip,
+    CONSTANT, CovarianceNoise, GaussianCovariance, MAX_SHIFT, PrivateCovariance, RowClip,
     answerable, longer_rows, name_features, rescale, unit_change,
 };
 use crate::error::{Error, Result};
@@ -224,7 +224,7 @@ impl PrivateNewton {
     /// Runs the steps on rows `[x | y]` (row-major, n x (d + 1), the target last).
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::NotFinite`], [`Error::Numerical`]; sums beyond the range of the noise's grid.
+    /// [`Error::Shape`], [`Error::NotFinite`], [`Error::Numerical`].
     pub fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<NewtonRegression>> {
         let d = self.clip.columns();
         let rows = Rows::new(self.clip, rows)?;
@@ -275,8 +275,7 @@ impl PrivateNewton {
 
     fn release_gram(&self, rows: &Rows, rng: &mut NoiseRng) -> Result<PrivateCovariance> {
         let d = self.clip.columns();
-        let mut gram = OpenGram::new(self.clip);
-        gram.push(&rows.features())?;
+        let mut gram = rows.gram()?;
         let mut noise = vec![0.0; d * d];
         self.gram.fill(rng, &mut noise);
         let values = gram.sum().release(self.gram_grid.exponent(), &noise);

@@ -1,7 +1,7 @@
 //! What the steps need of the rows, in exact integers: each row's part is a fixed function of that row and of what
 //! was published before.
 
-use crate::covariance::RowClip;
+use crate::covariance::{OpenGram, RowClip};
 use crate::error::{Error, Result};
 use crate::sizes::Sizes;
 use rayon::prelude::*;
@@ -38,11 +38,15 @@ impl Rows {
         Ok(Self { clip, features, targets })
     }
 
-    /// The features as numbers, row after row, without the constant: multiples of the unit.
-    pub(super) fn features(&self) -> Vec<f64> {
+    /// The exact Gram matrix of the rows that gradients are of.
+    pub(super) fn gram(&self) -> Result<OpenGram> {
         let unit = 2f64.powi(self.clip.exponent());
         let rows = self.features.chunks(self.clip.columns());
-        rows.flat_map(|row| &row[..self.clip.dim()]).map(|q| q * unit).collect()
+        let rows: Vec<f64> =
+            rows.flat_map(|row| &row[..self.clip.dim()]).map(|q| q * unit).collect();
+        let mut gram = OpenGram::new(self.clip.of_clipped());
+        gram.push(&rows)?;
+        Ok(gram)
     }
 
     /// `theta . x - y` of every row: what one is does not depend on the others. Each adds one product after the other, so that eight
@@ -198,6 +202,28 @@ mod tests {
         let counted = [bound, 1.0, 2.0 * bound, core::f64::consts::SQRT_2];
         for (worst, counted) in worst.iter().zip(counted) {
             assert!(*worst <= counted && *worst > 0.999 * counted, "{worst} of {counted}");
+        }
+    }
+
+    /// A row that rounding has made longer than the bound is one row, in the matrix as in gradients.
+    #[test]
+    fn the_matrix_is_of_the_rows_that_gradients_are_of() {
+        for clip in [clip(5, false), clip(5, true)] {
+            let d = clip.columns();
+            let values: Vec<f64> =
+                (0..6 * 400).map(|i| ((i * 7919) % 1009) as f64 - 500.0).collect();
+            let rows = Rows::new(clip, &values).unwrap();
+            let longer = |q: &[f64]| {
+                let square: f64 = q[..5].iter().map(|x| x * x).sum();
+                square.sqrt() * 2f64.powi(clip.exponent()) > 1.0
+            };
+            assert!(rows.features.chunks(d).filter(|q| longer(q)).count() > 50);
+            let mut gram = rows.gram().unwrap();
+            for e in (0..d * d).filter(|e| e % d <= e / d) {
+                let exact: i128 =
+                    rows.features.chunks(d).map(|q| (q[e / d] * q[e % d]) as i128).sum();
+                assert_eq!(gram.sum().totals()[e], exact, "{e}");
+            }
         }
     }
 

@@ -241,7 +241,8 @@ fn floors_hold_where_squares_underflow() {
     let entry = |x: f64| EntryBound::new(x).unwrap();
     let by = Adjacency::Attribute { beta: Shift::new(3.2e-162).unwrap() };
     let floor_of = promised(floor);
-    let config = FreshConfig { d: 2, bits: 4, floor: floor_of, bound: entry(1e-161), adjacency: by };
+    let config =
+        FreshConfig { d: 2, bits: 4, floor: floor_of, bound: entry(1e-161), adjacency: by };
     let signs = FreshSigns::exact(config, Budget::new(1.0, 1e-6).unwrap()).unwrap();
     let released = |x: &[f64]| {
         let rows = RowsView::f64(1, 2, x).unwrap();

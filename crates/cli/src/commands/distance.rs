@@ -153,11 +153,8 @@ impl Distance {
             let known = [Measure::Cosine, Measure::Hamming];
             let stated = left.certificate().statement().public.clone();
             let lifted = stated.get("lifted") == Some(&PublicValue::from(1u64));
-            let record = self.rows(
-                &left,
-                (&asked, ids),
-                &known,
-                |measure, &Pair { i, j }| match measure {
+            let record =
+                self.rows(&left, (&asked, ids), &known, |measure, &Pair { i, j }| match measure {
                     Measure::Cosine => match pairs.cosine_interval(i, j, confidence) {
                         // Left out where the release cannot tell, unless asked for.
                         Err(sketch::Error::Undefined { .. }) if self.measure.is_none() => Ok(None),
@@ -170,8 +167,7 @@ impl Distance {
                         let Interval { low, high } = pairs.hamming_interval(i, j, confidence)?;
                         Ok(Some((pairs.hamming(i, j)?, [low, high])))
                     }
-                },
-            )?;
+                })?;
             return Ok(match stated.get("least norm").filter(|_| lifted) {
                 Some(m) => {
                     let m = serde_json::to_value(m).unwrap_or_default();

@@ -271,8 +271,7 @@ impl Mechanism for PrivateBounded {
         let (generator, mut cells) = (rng.kind(), Vec::new());
         self.release_into(rows, &mut cells, rng, hook)?;
         let BoundedConfig { d, range, law, .. } = self.config;
-        let values =
-            BoundedValues::new(d, range, self.law.clone(), law.is_of_categories(), cells)?;
+        let values = BoundedValues::new(d, range, self.law.clone(), law.is_of_categories(), cells)?;
         Ok(Release::certified(values, self.certificate(rows.n(), generator)))
     }
 }

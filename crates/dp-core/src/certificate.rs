@@ -6,8 +6,8 @@
 //! not proven or whose randomness somebody could know. It shows that the certificate is
 //! *consistent*; [`Certificate::unchecked`] lists what it took at the writer's word. It
 //! is not a signature: a forger who invents a whole consistent certificate of another mechanism is
-//! not caught. Sign the [canonical text](canonical()) where origin matters. Proof page:
-//! `docs/proofs/certificate.md`; every field, for readers in other languages: `docs/FORMAT.md`.
+//! not caught. Where origin matters, sign the release file (`dps attest`); readers check it with `dps verify --signer KEY`.
+//! Proof page: `docs/proofs/certificate.md`; every field, for readers in other languages: `docs/FORMAT.md`.
 
 mod any;
 mod canonical;

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | release `A^T A` once | [`covariance`] (rows over the bound are scaled to it, not refused) |
 //! | ask it: principal components, regression, cuts | [`analysis`] |
+//! | regress one target on the rows, by noisy Newton steps | [`newton`] |
 //! | approximate a matrix whose rows may shift | [`low_rank`] |
 //! | release the top directions alone | [`covariance::NoisyPower`] |
 //! | search rows of which one value is protected, by groups of columns that are paid for | [`groups`] |

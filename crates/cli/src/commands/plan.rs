@@ -90,7 +90,7 @@ struct Sets {
     /// Delta of the whole release; 0 for pure differential privacy.
     #[arg(long)]
     delta: f64,
-    /// Largest number of items in which two adjacent sets differ.
+    /// Largest number of items that are in one of two adjacent sets and not in the other; an item exchanged is two.
     #[arg(long)]
     alpha: u64,
     /// Least number of items of a set.

@@ -78,7 +78,7 @@ struct Shape {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Mechanism {
     /// One-permutation bins: best for few changed items; seeds may be shared. The guarantee holds for
-    /// sets of any size: a ledger that pays for it says --min-size 1.
+    /// sets of any size: any ledger of this --alpha pays for it.
     Bins,
     /// One bit a bin, whether it holds any item: best for search up to epsilon 6 or so, with `dps search --denoise`.
     /// Otherwise as bins.

@@ -83,7 +83,7 @@ pub(crate) struct AdjacencyOptions {
     /// replace-row, add-remove-row, zero-row: largest l2 norm of a row.
     #[arg(long)]
     pub(crate) norm_bound: Option<f64>,
-    /// set-items: largest number of items in which two sets differ.
+    /// set-items: largest number of items that are in one of two sets and not in the other; an item exchanged is two.
     #[arg(long)]
     alpha: Option<u64>,
     /// set-items: least number of items of a set.

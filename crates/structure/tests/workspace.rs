@@ -14,7 +14,7 @@ fn this_workspace_has_no_knot_and_no_hidden_edge() {
 /// in the same change.
 #[test]
 fn no_more_is_public_than_is_said_here() {
-    const MOST: (usize, usize) = (390, 1253);
+    const MOST: (usize, usize) = (390, 1254);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let (types, functions) = Report::of(&root).expect("reads").public();
     assert!(types <= MOST.0 && functions <= MOST.1, "{types} types, {functions} functions");

@@ -16,8 +16,10 @@ mod system;
 mod system;
 
 mod past_cache;
+mod seen;
 
 pub(crate) use past_cache::{CACHED, PastCache};
+pub(crate) use seen::{Folder, Stamp};
 pub use system::forbid_core_dumps;
 pub(crate) use system::{
     Identity, folder_at, has_other_names, identity, identity_of, is_private, is_same_file,
@@ -29,21 +31,6 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
-
-/// A file as it was seen: its [`Identity`], when it changed last (seconds and nanoseconds), and its length. A file that comes when
-/// another one is gone may have its identity.
-pub(crate) type Stamp = [u64; 5];
-
-/// Which folder it is, whatever it is called and wherever its disk is mounted: its number, and when it was made; zeros for what the
-/// system does not say.
-pub(crate) type Folder = [u64; 3];
-
-/// Seconds and nanoseconds since 1970; zeros for what the system does not say.
-fn since_1970(time: Result<SystemTime>) -> [u64; 2] {
-    let passed = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    passed.map_or([0, 0], |passed| [passed.as_secs(), passed.subsec_nanos().into()])
-}
 
 /// What can be done to a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! Not kept here: that nobody but the owner can read a file before it is paid for. Such files count as seen, so
 //! a release is paid for before it is written, and never taken back. Memory dumps are the system's to forbid.
 
-use super::{Folder, Stamp, since_1970};
+use super::seen::{Folder, Stamp, since_1970};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Result};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Unix, and what only Linux has: files without a name, renaming without replacement.
 
-use super::{Folder, Stamp, since_1970};
+use super::seen::{Folder, Stamp, since_1970};
 use rustix::fs::{Mode, fchmod, fchown};
 use rustix::process::umask;
 use std::fs::{File, Metadata, OpenOptions};

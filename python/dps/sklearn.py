@@ -9,6 +9,7 @@ was changed after `fit`; `ledger` alone may change at any time.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import numbers
 import os
@@ -45,31 +46,101 @@ __all__ = [
 ]
 
 
-def _plain(values: Any) -> None:
-    """Refuses what becomes numbers only by hiding something: masks, dates, texts, whole numbers that would be rounded."""
-    if np.ma.is_masked(values):
+#: Of scikit-learn's refusals those that show shapes and names of columns at most.
+_TELLABLE = (
+    "Input X contains ",
+    "Input y contains ",
+    "Input contains ",
+    "Found array with ",
+    "Found input variables with inconsistent numbers of samples",
+    "X has ",
+    "The feature names should match those that were passed during fit.",
+    "y should be a 1d array, got an array of shape ",
+)
+
+
+_NO_NUMBERS = (
+    str,
+    bytes,
+    bytearray,
+    memoryview,
+    np.datetime64,
+    np.timedelta64,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+)
+
+
+def _columns(frame: Any) -> Any:
+    """Columns of polars, pyarrow and pandas."""
+    for name in ("iter_columns", "itercolumns"):
+        if hasattr(frame, name):
+            return getattr(frame, name)()
+    return [column for _, column in frame.items()] if hasattr(frame, "items") else [frame]
+
+
+def _plain(values: Any) -> int:
+    """Refuses what becomes numbers only by hiding something: masks, dates, texts, whole numbers that would be rounded.
+
+    How many dimensions there are.
+    """
+    parts: Any
+    listed = isinstance(values, (list, tuple))
+    if any(map(np.ma.is_masked, values if listed else [values])):
         raise DataError("rows have masked values: fill them before the release")
-    kinds = getattr(values, "dtypes", None)
-    of = [getattr(values, "dtype", None)] if kinds is None else list(kinds)
-    if any(getattr(dtype, "kind", "f") in "mMSU" for dtype in of):
-        raise DataError("a column holds dates or texts: make numbers of them")
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.size:
-        exact(values)
+    if hasattr(values, "tocsr"):
+        parts, found = [values.tocsr().data], len(values.shape)
+    elif hasattr(values, "columns"):
+        parts, found = map(np.asarray, _columns(values)), 2
+    else:
+        # A list is not made an array of one type: its whole numbers would be rounded unseen.
+        array = np.asarray(values, dtype=object if listed else None)
+        parts, found = [array], array.ndim
+    for part in parts:
+        kind = part.dtype.kind
+        if kind == "c":
+            raise DataError("Complex data not supported: make real numbers of them")
+        if kind == "O":
+            _plain_objects(part)
+        elif kind not in "fiub":
+            raise DataError("a column holds dates or texts: make numbers of them")
+        elif kind == "f" and part.dtype.itemsize > 8:
+            raise DataError(f"numbers of type {part.dtype} would be rounded: make float64 of them")
+        elif kind in "iu" and part.size:
+            exact(part)
+    return found
+
+
+def _plain_objects(values: np.ndarray) -> None:
+    """The same of numbers of Python one by one."""
+    kinds = set(map(type, values.flat))
+    if any(issubclass(kind, _NO_NUMBERS) for kind in kinds):
+        raise DataError("a value is a date or a text: make numbers of them")
+    whole = tuple(kind for kind in kinds if issubclass(kind, numbers.Integral))
+    if whole:
+        exact(np.array([value for value in values.flat if isinstance(value, whole)], dtype=object))
 
 
 def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """As `validate_data`, of plain numbers; no refusal shows a value."""
-    for values in (X, *y):
-        _plain(values)
     try:
+        for targets in y:
+            if targets is not None:
+                _plain(targets)
+        found = _plain(X)
+        if found != 2:
+            raise DataError(
+                f"rows have {found} dimensions: an array of two is needed, one row a person or item. Reshape your data"
+            )
         return validate_data(estimator, X, *y, **options)
+    except DataError:
+        raise
     except ValueError as error:
         said = str(error)
-        if "could not convert" in said:
-            raise DataError("a value is a text that is no number: make numbers of texts") from None
-        if said.startswith("Complex data not supported"):
-            raise DataError("Complex data not supported: make real numbers of them") from None
-        raise
+        if said.startswith(_TELLABLE) or "requires y to be passed" in said:
+            raise
+    raise DataError("rows are no array of numbers, one row a person or item, all of one length")
 
 
 class _Remembered:
@@ -137,6 +208,11 @@ class _Private(BaseEstimator):
             state.pop(name, None)
         return state
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        # Here, so that several threads remember in one place.
+        self._remembered = _Remembered()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
@@ -171,8 +247,9 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
         self.guarantee_ = self._mechanism.guarantee
         settings = self._settings_now()
         # With another seed, budget or family the same batch is another release.
-        if not hasattr(self, "_remembered") or getattr(self, "_settings", None) != settings:
-            self._remembered, self._settings = _Remembered(), settings
+        if not hasattr(self, "_remembered") or getattr(self, "_settings", settings) != settings:
+            self._remembered = _Remembered()
+        self._settings = settings
 
     def _check_unchanged(self) -> None:
         """Refuses parameters that `fit` has not seen."""
@@ -210,7 +287,7 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
         X = _validated(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )
-        if not hasattr(self, "_remembered"):
+        if not hasattr(self, "_mechanism"):
             self._begin()
         return self._remembered.of(self._mechanism, X, self.ledger, type(self).__name__)
 
@@ -239,7 +316,8 @@ class PrivateProjection(_Rows):
     bound : float, optional
         Largest absolute value of an entry of any possible row.
     family : str
-        As of `dps.Vectors`.
+        As of `dps.Vectors`, but ``gaussian`` by default: a dense P, whose errors of distances and cosines depend on lengths and
+        angles of rows alone. ``oporp``, the default there, has less noise where one value is protected.
     noise : {"gaussian", "laplace", "staircase"}
     ledger : Ledger or path, optional
         Pays for each new batch.
@@ -309,7 +387,7 @@ class PrivateSigns(_Rows):
     bound : float
         Largest absolute value of an entry of any possible row.
     family, flips : str
-        As of `dps.Signs`.
+        As of `dps.Signs`, but the family is ``gaussian`` by default, as of `PrivateProjection`.
     ledger, random_state
         As of `PrivateProjection`.
     """
@@ -365,6 +443,8 @@ class PrivateSigns(_Rows):
 class _Moments(_Private):
     """Estimators that release second moments once, in `fit`."""
 
+    _read: tuple[str, ...]
+
     def _released(self, rows: np.ndarray, *, means: bool = False) -> Release:
         if not hasattr(self, "_remembered"):
             self._remembered = _Remembered()
@@ -378,9 +458,15 @@ class _Moments(_Private):
         )
         # Another budget or adjacency is another release.
         settings = (repr(mechanism.guarantee), rows.shape[1], means)
-        if getattr(self, "_settings", None) != settings:
-            self._remembered, self._settings = _Remembered(), settings
-        return self._remembered.of(mechanism, rows, self.ledger, type(self).__name__)
+        if getattr(self, "_settings", settings) != settings:
+            self._remembered = _Remembered()
+        self._settings = settings
+        release = self._remembered.of(mechanism, rows, self.ledger, type(self).__name__)
+        # It is paid for: kept whatever can be read from it, and nothing stays that was read from another.
+        for name in self._read:
+            vars(self).pop(name, None)
+        self.release_, self.guarantee_ = release, release.guarantee
+        return release
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -416,8 +502,11 @@ class PrivateCovariance(_Moments):
     positive_ : ndarray of shape (d, d)
         The same with negative eigenvalues set to zero.
     release_ : Release
+        What was paid for; kept where `fit` fails behind the payment, as nothing can be read from it.
     guarantee_ : Guarantee
     """
+
+    _read = ("moments_", "positive_")
 
     def __init__(
         self,
@@ -435,10 +524,9 @@ class PrivateCovariance(_Moments):
     def fit(self, X: Any, y: Any = None) -> PrivateCovariance:
         """Releases the second moments of the rows."""
         X = _validated(self, X, dtype=np.float64)
-        self.release_ = self._released(X)
-        self.guarantee_ = self.release_.guarantee
-        self.moments_ = self.release_.to_numpy()
-        self.positive_ = self.release_.positive()
+        release = self._released(X)
+        self.moments_ = release.to_numpy()
+        self.positive_ = release.positive()
         return self
 
 
@@ -465,6 +553,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
     subspace_error_ : float
         Bound on the sine of the largest angle to the true space, at failure 0.05.
     """
+
+    _read = ("components_", "explained_", "mean_", "subspace_error_")
 
     def __init__(
         self,
@@ -500,8 +590,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
         release = self._released(X, means=self.center)
         found = release.pca(self.n_components, center=self.center)
         means = release.moments().means if self.center else np.zeros(X.shape[1])
-        # Nothing is of another release than the rest.
-        self.release_, self.guarantee_, self.mean_ = release, release.guarantee, means
+        self.mean_ = means
         self.components_ = found.directions
         self.explained_ = found.explained
         self.subspace_error_ = found.subspace_error
@@ -510,7 +599,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
 
     def transform(self, X: Any) -> np.ndarray:
         """Rows less their mean, times components: as secret as the rows."""
-        check_is_fitted(self)
+        check_is_fitted(self, "components_")
         X = _validated(self, X, dtype=[np.float64, np.float32], reset=False)
         return (X - self.mean_.astype(X.dtype)) @ self.components_.T.astype(X.dtype)
 
@@ -539,6 +628,8 @@ class PrivateRegression(RegressorMixin, _Moments):
     intercept_ : float
     """
 
+    _read = ("coef_", "coef_ranges_", "intercept_")
+
     def __init__(
         self,
         *,
@@ -559,14 +650,13 @@ class PrivateRegression(RegressorMixin, _Moments):
         X, y = _validated(self, X, y, dtype=np.float64, y_numeric=True)
         release = self._released(np.column_stack([X, y]), means=self.fit_intercept)
         found = release.regression(X.shape[1])
-        self.release_, self.guarantee_ = release, release.guarantee
         self.coef_, self.coef_ranges_ = found.coefficients, found.ranges
         self.intercept_ = found.intercept or 0.0
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Rows times coefficients, and the intercept."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = _validated(self, X, dtype=np.float64, reset=False)
         return X @ self.coef_ + self.intercept_
 

@@ -9,6 +9,7 @@ import pytest
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn.base import clone  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
 
@@ -101,7 +102,8 @@ def test_pickles_and_clones_drop_keys_and_releases(rows):
     data = pickle.dumps(model)
     assert key not in data
     again = pickle.loads(data)
-    assert again.seed_ == model.seed_ and not hasattr(again, "_remembered")
+    assert again.seed_ == model.seed_ and not again._remembered._releases
+    assert again._remembered._key != key
     assert not np.array_equal(again.transform(rows), first)
     assert not hasattr(clone(model), "seed_")
     pca = estimators.PrivatePCA(2, adjacency=PERSON, **BUDGET).fit(rows)
@@ -293,11 +295,94 @@ def test_what_conversion_would_hide_is_refused():
             assert refused.value.__suppress_context__ or refused.value.__context__ is None
 
 
-def test_a_fit_that_fails_leaves_the_one_before():
+def test_no_refusal_of_scikit_learn_shows_a_row():
+    rows = np.full((4, 3), 0.123456)
+    ragged = [[0.123456] * 3, [0.123456] * 2]
+    for estimator, _ in ALL.values():
+        y = [np.zeros(4)] if estimator is ALL["regression"][0] else []
+        for bad in (rows[0], rows[0].tolist(), 0.123456, rows[None], ragged, "0.123456"):
+            with pytest.raises(dps.errors.DataError) as refused:
+                clone(estimator).fit(bad, *y)
+            assert "0.123456" not in str(refused.value), refused.value
+            assert refused.value.__suppress_context__ or refused.value.__context__ is None
+    # What tells shapes alone is told.
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        clone(ALL["regression"][0]).fit(rows, np.zeros(3))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        clone(ALL["regression"][0]).fit(rows, None)
+
+
+def test_numbers_alone_are_rows():
+    pandas, polars, sparse = map(pytest.importorskip, ("pandas", "polars", "scipy.sparse"))
+    import datetime
+
+    large, day = 2**53 + 1, datetime.date(2020, 1, 1)
+    columns = {
+        "texts": ["12345"] * 4,
+        "dates": [day] * 4,
+        "times": [datetime.timedelta(seconds=12345)] * 4,
+        "large": [large] * 4,
+    }
+    bad = [
+        np.array([["12345", 0.5]] * 4, dtype=object),
+        np.array([[large, 0.5]] * 4, dtype=object),
+        np.array([[np.datetime64("2020-01-01"), 0.5]] * 4, dtype=object),
+        np.zeros((4, 2), dtype=np.longdouble),
+        [["12345", "0.5"]] * 4,
+        [[b"12345", 0.5]] * 4,
+        [[bytearray(b"12345"), 0.5]] * 4,
+        [[large, 0.5]] * 4,
+        [np.ma.array([0.5, 12345], mask=[False, True])] * 4,
+        sparse.csr_matrix(np.full((4, 2), large)),
+    ]
+    for name, column in columns.items():
+        bad += [made({"x": [0.5] * 4, name: column}) for made in (pandas.DataFrame, polars.DataFrame)]
+    bad.append(polars.DataFrame({"x": [0.5] * 4, "c": polars.Series(["12345"] * 4, dtype=polars.Categorical)}))
+    for rows in bad:
+        with pytest.raises(dps.errors.DataError) as refused:
+            projection().fit(rows)
+        assert "12345" not in str(refused.value) and str(large) not in str(refused.value)
+    numbers = {"x": [0.5] * 4, "whole": [2**53] * 4, "bit": [True, False] * 2}
+    good = [made(numbers) for made in (pandas.DataFrame, polars.DataFrame)]
+    for rows in (*good, [[0.5, 2**53]] * 4, np.array([[0.5, 1]] * 4, dtype=object)):
+        assert projection().fit(rows).n_features_in_ == np.shape(rows)[1]
+    frame = pandas.DataFrame(np.random.default_rng(2).uniform(-1, 1, (50, 3)), columns=["a", "b", "c"])
+    clone(ALL["regression"][0]).fit(frame[["a", "b"]], frame["c"])
+
+
+def test_several_threads_after_a_pickle_pay_once(tmp_path, rows):
+    ledger = dps.Ledger.create(tmp_path / "l", data="rows", adjacency=ONE, epsilon=30, delta=1e-5)
+    again = pickle.loads(pickle.dumps(projection(ledger=ledger).fit(rows)))
+    kept = again._remembered
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: again.transform(rows), range(12)))
+    assert all(np.array_equal(found[0], other) for other in found) and len(ledger) == 1
+    # There is one place to remember, from before the first thread.
+    assert again._remembered is kept
+
+
+def test_a_release_that_tells_nothing_is_paid_and_kept(tmp_path):
     rows = np.random.default_rng(1).normal(size=(20_000, 3)) / 4
     adjacency = dps.Adjacency.add_remove_row(bound=1)
-    pca = estimators.PrivatePCA(1, adjacency=adjacency, epsilon=8, delta=1e-6).fit(rows)
-    before = (pca.components_, pca.release_, pca.guarantee_)
-    with pytest.raises(dps.errors.Error):
-        pca.set_params(epsilon=0.01).fit(rows[:20])
-    assert all(one is other for one, other in zip(before, (pca.components_, pca.release_, pca.guarantee_)))
+    ledger = dps.Ledger.create(tmp_path / "l", data="rows", adjacency=adjacency, epsilon=30, delta=1e-4)
+    common = dict(adjacency=adjacency, epsilon=8, delta=1e-6, ledger=ledger)
+    for model, y, read in (
+        (estimators.PrivatePCA(1, **common), [], "components_"),
+        (estimators.PrivateRegression(**common), [rows[:, 0]], "coef_"),
+    ):
+        model.fit(rows, *y)
+        before, paid = getattr(model, read), len(ledger)
+        # Refused before the payment: all stays.
+        with pytest.raises(dps.errors.Error):
+            model.set_params(epsilon=1e3).fit(rows, *y)
+        assert getattr(model, read) is before and len(ledger) == paid
+        model.set_params(epsilon=0.01)
+        with pytest.raises(dps.errors.Error):
+            model.fit(rows[:20], *(target[:20] for target in y))
+        assert len(ledger) == paid + 1
+        assert model.release_.guarantee.epsilon == model.guarantee_.epsilon == 0.01
+        model.release_.verify()
+        # Nothing is of another release.
+        assert not hasattr(model, read)
+        with pytest.raises(NotFittedError):
+            (model.predict if y else model.transform)(rows)

@@ -127,6 +127,10 @@ class Ledger:
     def __fspath__(self) -> str:
         return self._path
 
+    def __bool__(self) -> bool:
+        # A ledger without entries pays as well.
+        return True
+
     def __len__(self) -> int:
         return len(self.show()["entries"])
 

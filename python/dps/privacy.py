@@ -101,6 +101,13 @@ def _adjacency(text: str) -> Adjacency:
     return Adjacency._of(json.loads(text))
 
 
+def _sorted(value: Any) -> Any:
+    """What can be hashed, and is equal where the parsed values are: 1 and 1.0 too."""
+    if isinstance(value, dict):
+        return tuple((name, _sorted(value[name])) for name in sorted(value))
+    return tuple(map(_sorted, value)) if isinstance(value, list) else value
+
+
 class Profile:
     """delta as a function of epsilon: exact, for every epsilon at once.
 
@@ -155,7 +162,7 @@ class Profile:
         return isinstance(other, Profile) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash(self._text)
+        return hash(_sorted(self.to_dict()))
 
     def __repr__(self) -> str:
         parameters = self.to_dict()
@@ -311,7 +318,7 @@ class Guarantee:
         return isinstance(other, Guarantee) and self._value == other._value
 
     def __hash__(self) -> int:
-        return hash(self._text)
+        return hash(_sorted(self._value))
 
     def __repr__(self) -> str:
         kind = self.provenance["kind"]

@@ -178,6 +178,8 @@ impl Mechanism {
             _ => return Err(Fault::Data("this mechanism is no projection".into())),
         };
         source.each(&mut |done, all| watch.tick(done, all), &mut |rows| Ok(writer.push(rows)?))?;
+        // It pays: what was interrupted before costs nothing.
+        Python::attach(|py| py.check_signals())?;
         writer.finish()?;
         Ok(())
     }

@@ -9,9 +9,11 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, Float64Array, OffsetSizeTrait, RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyException, PyImportError, PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
 use rayon::prelude::*;
 use sketch::RowsView;
@@ -62,7 +64,9 @@ impl<'py> Rows<'py> {
             let (n, d, offsets, columns, values) = object.extract()?;
             return Ok(Self::Csr(Csr { shape: (n, d), offsets, columns, values }));
         }
-        Ok(Self::Batches(object.extract()?, expected(object).unwrap_or(0)))
+        let batches = object.extract::<AnyRecordBatch>();
+        let batches = batches.map_err(|error| unread(object.py(), error))?;
+        Ok(Self::Batches(batches, expected(object).unwrap_or(0)))
     }
 
     /// A view, where rows lie in one piece.
@@ -110,6 +114,14 @@ fn broken(words: &str) -> Fault {
     Fault::Data(
         "the Arrow stream broke off: its producer failed; read it once by itself to see why".into(),
     )
+}
+
+/// What a producer raises before its first batch, which may quote values too.
+fn unread(py: Python<'_>, error: PyErr) -> Fault {
+    let passes = !error.is_instance_of::<PyException>(py)
+        || error.is_instance_of::<PyMemoryError>(py)
+        || error.is_instance_of::<PyImportError>(py);
+    if passes { error.into() } else { broken("") }
 }
 
 /// The rows of a table that lies in memory; other producers may have to run to count theirs.
@@ -381,6 +393,7 @@ fn one_set(set: &Bound<'_, PyAny>, at: usize, kind: &mut Option<bool>) -> Result
     let whole_thing = [
         (set.is_instance_of::<PyString>(), "a str", "split it first"),
         (set.is_instance_of::<PyBytes>(), "bytes", "split it first"),
+        (set.is_instance_of::<PyByteArray>(), "a bytearray", "split it first"),
         (set.is_instance_of::<PyDict>(), "a dict", "say which of its values are the items"),
     ];
     if let Some((_, what, way)) = whole_thing.into_iter().find(|(is, ..)| *is) {

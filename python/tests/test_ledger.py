@@ -1,5 +1,6 @@
 """A ledger pays last, and for nothing that failed."""
 
+import _thread
 import json
 import os
 import pickle
@@ -205,6 +206,23 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
     sys.exit(0)
 """
+
+
+def test_an_interrupt_while_the_last_part_is_made_costs_nothing(tmp_path, ledger):
+    rows, out = np.full((8192, 1024), 0.5), tmp_path / "out.dps"
+    mechanism = vectors(d=1024, k=1024, family="gaussian")
+    # One part: nobody is asked while it is projected, which takes longer than this.
+    soon = lambda done, total: threading.Timer(0.03, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        mechanism.write(out, rows, ledger=ledger, progress=soon)
+        time.sleep(10)
+    assert not out.exists() and len(ledger) == 0
+
+
+def test_a_ledger_without_entries_is_a_ledger(ledger, rows):
+    assert len(ledger) == 0 and bool(ledger)
+    vectors().release(rows, ledger=ledger if ledger else None)
+    assert len(ledger) == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -52,7 +52,7 @@ def test_sets_are_not_the_names_of_columns_nor_a_dense_matrix():
     assert np.array_equal(bits(pandas.DataFrame({"items": words})["items"]), bits(words))
     assert np.array_equal(bits(polars.DataFrame({"items": words})["items"]), bits(words))
     lines = [{"items": row} for row in words]
-    for wrong in (*frames, two, lines, [b"abc", b"de"], np.eye(4, dtype=int), np.ones((3, 3), dtype=bool)):
+    for wrong in (*frames, two, lines, [b"abc", b"de"], [bytearray(b"abc")], np.eye(4, dtype=int), np.ones((3, 3), dtype=bool)):
         with refused:
             bits(wrong)
 
@@ -193,6 +193,27 @@ def test_what_a_producer_says_of_values_is_not_repeated(tmp_path):
     file.write_text("a,b\n" + "0.5,0.25\n" * 200_000 + "Alice Smith,0.5\n")
     vectors = dps.Vectors(d=2, k=2, adjacency=ONE, bound=1.0, epsilon=1.0, delta=1e-6)
     assert "Alice" not in said(lambda: vectors.release(csv.open_csv(file)))
+
+
+def test_what_a_producer_says_before_its_first_batch_is_not_repeated(tmp_path):
+    class Producer:
+        def __init__(self, error):
+            self.error = error
+
+        def __arrow_c_stream__(self, schema=None):
+            raise self.error
+
+    pandas = pytest.importorskip("pandas")
+    vectors = dps.Vectors(d=2, k=2, adjacency=ONE, bound=1.0, epsilon=1.0, delta=1e-6)
+    mixed = pandas.DataFrame({"a": pandas.Series([0.5, "Alice Smith"], dtype=object), "b": [0.5, 0.5]})
+    for bad in (mixed, Producer(ValueError("Alice Smith")), Producer(RuntimeError("Alice Smith"))):
+        for work in (vectors.release, lambda bad: vectors.write(tmp_path / "out.dps", bad)):
+            with pytest.raises(dps.errors.DataError, match="producer failed"):
+                work(bad)
+            assert "Alice" not in said(lambda: work(bad))
+    for error in (KeyboardInterrupt(), MemoryError(), ImportError("no pyarrow")):
+        with pytest.raises(type(error)):
+            vectors.release(Producer(error))
 
 
 def test_columns_beyond_32_bits_are_no_others():

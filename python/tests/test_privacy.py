@@ -196,3 +196,12 @@ def test_values_are_pickled_and_compared():
         assert hash(pickle.loads(pickle.dumps(value))) == hash(value)
     assert user != ONE and "3" in str(user)
     assert dps.Adjacency.user(3, dps.Adjacency.replace_row(2)).bound == 2
+
+
+def test_what_is_equal_has_one_hash():
+    guarantee = vectors().guarantee
+    turned = dict(reversed(guarantee.to_dict().items()))
+    other = dps.Guarantee(json.dumps(turned))
+    assert other == guarantee and len({other, guarantee}) == 1
+    whole = [dps.Profile("gaussian", sensitivity=one, sigma=2.0) for one in (1, 1.0)]
+    assert whole[0] == whole[1] and len(set(whole)) == 1

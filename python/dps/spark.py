@@ -13,17 +13,19 @@ and all workers mount under the same names.
 from __future__ import annotations
 
 import functools
+import glob
 import json
 import os
 import secrets
 import shutil
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import _dps
 from ._base import Mechanism
-from ._checks import shown
+from ._checks import shown, whole
 from .errors import DataError, ParameterError
 from .ledger import Ledger, payer
 from .matrices import Covariance
@@ -35,7 +37,8 @@ __all__ = ["Job", "covariance", "sets", "signs", "sketch"]
 _MANIFEST, _JOB = "manifest.json", "job.json"
 #: Numbers of a block, and most rows of it.
 _NUMBERS, _ROWS = 1 << 22, 1 << 16
-
+#: What lies in a folder whose log says which of its files count: Delta Lake, streams of Spark, Hudi, Iceberg.
+_LOGS = ("_delta_log", "_spark_metadata", ".hoodie", "metadata/*.metadata.json*")
 
 
 def _refused(name: str, value: object, allowed: str) -> ParameterError:
@@ -63,7 +66,11 @@ class Job:
         self, staging: str | os.PathLike[str], *, key: str | os.PathLike[str], variable: str | None = None
     ) -> None:
         self._staging, self._key, self._variable = Path(staging).resolve(), Path(key).resolve(), variable
-        told = json.loads((self._staging / _JOB).read_text())
+        try:
+            told = json.loads((self._staging / _JOB).read_text())
+        except FileNotFoundError:
+            # Cleaning up had begun: nothing can be made here, and `commit` knows whether the release is out.
+            told = {"mechanism": (), "columns": [], "d": None, "parts": 0}
         self._recipe, self._columns, self._d, self._of = (
             tuple(told["mechanism"]),
             told["columns"],
@@ -95,8 +102,9 @@ class Job:
         Parameters
         ----------
         paths : path-like or sequence of path-like
-            Parquet files, or folders of them and of partitions (``NAME=VALUE``), other folders being refused; what begins with ``.``,
-            or with ``_`` and has no ``=``, is passed over, as by Spark.
+            Parquet files, or folders of them and of partitions (``NAME=VALUE``); what begins with ``.``, or with ``_`` and has no
+            ``=``, is passed over, as by Spark. Other folders and files in them are refused, and so are tables whose log says which
+            files count (Delta Lake, Iceberg, Hudi, streams of Spark): name their files.
         mechanism : Vectors, Units, Signs, Sets or Covariance
             With a public `seed`, where it takes one: every worker draws the same projection from it.
         columns : sequence of str
@@ -108,7 +116,7 @@ class Job:
         ledger, label
             As of `Mechanism.release`; paid now, whatever becomes of the release.
         block_rows : int, optional
-            Rows of a block, which a worker holds in memory.
+            Rows of a block. A worker holds the row group that the block lies in: write Parquet in row groups that fit.
         variable : str, optional
             As of `Job`.
         """
@@ -124,6 +132,7 @@ class Job:
             raise _refused("columns", columns, "one column of lists, for sets")
         if block_rows is None:
             block_rows = max(1, min(_ROWS, _NUMBERS // (d or 1 << 6)))
+        parts, block_rows = whole("parts", parts), whole("block_rows", block_rows)
         if block_rows < 1:
             raise _refused("block_rows", block_rows, "[1, inf)")
         if parts < 1:
@@ -152,8 +161,8 @@ class Job:
             "d": d,
             "parts": min(parts, max(1, len(blocks))),
         }
-        (staging / _JOB).write_text(json.dumps(told))
         try:
+            (staging / _JOB).write_text(json.dumps(told))
             _dps.parts_plan(
                 mechanism._core,
                 d,
@@ -194,7 +203,8 @@ class Job:
     def commit(self, out: str | os.PathLike[str]) -> Path:
         """Puts the parts together, publishes the release at `out`, destroys the key and removes the staging folder.
 
-        A driver that was killed meanwhile calls it again.
+        A driver that was killed meanwhile calls it again, even where the folder is gone. Once the release is out, a folder that
+        cannot be removed is a warning.
         """
         _outside(out, self._staging)
         if not _dps.parts_published(self._key, out):
@@ -204,9 +214,15 @@ class Job:
                 raise DataError(f"part {missing[0]} of {self._of} is missing: nothing was published")
             _dps.parts_merge(self._staging / _MANIFEST, self._key, names, out)
         # A task that was given up may still write: it finds no folder any more.
-        gone = self._staging.with_name(f".{self._staging.name}.{secrets.token_hex(4)}")
-        self._staging.rename(gone)
-        shutil.rmtree(gone)
+        place, name = self._staging.parent, self._staging.name
+        try:
+            if self._staging.exists():
+                self._staging.rename(place / f".{name}.{secrets.token_hex(4)}")
+            for left in place.glob(f".{glob.escape(name)}." + "[0-9a-f]" * 8):
+                shutil.rmtree(left)
+        except OSError as error:
+            words = f"the release is out, but its staging folder is not removed ({error.strerror}): commit again"
+            warnings.warn(words, stacklevel=2)
         return Path(out)
 
     def run(self, session: Any, out: str | os.PathLike[str]) -> Path:
@@ -215,8 +231,18 @@ class Job:
         return self.commit(out)
 
 
+def _no_table(folder: Path) -> None:
+    """Refuses a folder that holds rows which were taken out of the table again, or written anew."""
+    for log in _LOGS:
+        if any(folder.glob(log)):
+            raise DataError(
+                f"{folder} is a table whose log ({log}) says which of its files count: name the files to read"
+            )
+
+
 def _inside(folder: Path) -> Iterator[Path]:
     """Parquet files of a folder and of its partitions; another folder may hold the same rows again."""
+    _no_table(folder)
     for path in folder.iterdir():
         if path.name[0] == "." or (path.name[0] == "_" and "=" not in path.name):
             continue
@@ -226,6 +252,8 @@ def _inside(folder: Path) -> Iterator[Path]:
             yield from _inside(path)
         elif path.suffix == ".parquet":
             yield path
+        else:
+            raise DataError(f"{path} is no file of Parquet by its name: name the files to read")
 
 
 def _files(paths: Any) -> list[str]:
@@ -233,6 +261,8 @@ def _files(paths: Any) -> list[str]:
     found: list[str] = []
     for path in map(Path, given):
         if path.is_dir():
+            for above in path.resolve().parents:
+                _no_table(above)
             found += sorted(str(p.resolve()) for p in _inside(path))
         else:
             found.append(str(path.resolve(strict=True)))

@@ -53,8 +53,12 @@ def test_parts_in_any_order_and_twice_are_one_release(data, tmp_path):
     halves = release.to_numpy().reshape(2, 200, 5)
     assert not (halves[0] == halves[1]).any()
     assert not job._staging.exists() and "0" * 64 in job._key.read_text()
-    with pytest.raises((dps.errors.Error, OSError)):
-        dps.spark.Job(tmp_path / "job" / "staging", key=job._key)
+    # Nothing is left to make, and nothing else to publish.
+    gone = dps.spark.Job(tmp_path / "job" / "staging", key=job._key)
+    for ask in (lambda: gone.rows, lambda: gone.commit(tmp_path / "two.dps")):
+        with pytest.raises((dps.errors.Error, OSError)):
+            ask()
+    assert not (tmp_path / "two.dps").exists()
 
 
 def test_a_release_is_not_made_where_it_would_be_removed(data, tmp_path):
@@ -168,6 +172,60 @@ def test_folders_are_read_as_spark_reads_them(data, tmp_path):
     (data / "again.parquet").hardlink_to(inside / "1.parquet")
     with pytest.raises(dps.errors.DataError, match="twice"):
         planned(data, tmp_path / "twice")
+
+
+@pytest.mark.parametrize("log", ["_delta_log", "_spark_metadata", ".hoodie", "metadata"])
+def test_tables_with_a_log_are_not_read_as_folders(data, tmp_path, log):
+    inside = data / "day=1"
+    inside.mkdir()
+    (data / "1.parquet").rename(inside / "1.parquet")
+    (data / log).mkdir()
+    (data / log / "v1.metadata.json").write_text("{}")
+    # A part of the table is no better.
+    for number, folder in enumerate((data, inside)):
+        with pytest.raises(dps.errors.DataError, match="name the files") as refused:
+            planned(folder, tmp_path / str(number))
+        assert str(data) in str(refused.value)
+        assert not (tmp_path / str(number) / "key").exists()
+    assert planned([data / "0.parquet", inside / "1.parquet"], tmp_path / "named").rows == 400
+
+
+@pytest.mark.parametrize("name", ["2.PARQUET", "2.parquet.gz", "part-00002", "2.csv"])
+def test_visible_files_are_not_left_out(data, tmp_path, name):
+    (data / "1.parquet").rename(data / name)
+    with pytest.raises(dps.errors.DataError, match=name):
+        planned(data, tmp_path / "job")
+    assert not (tmp_path / "job" / "key").exists()
+
+
+@pytest.mark.parametrize("wrong", [dict(parts=2.5), dict(parts="3"), dict(parts=0), dict(block_rows=2.5)], ids=str)
+def test_parts_and_rows_of_blocks_are_counted_before_the_payment(data, tmp_path, wrong):
+    ledger = dps.Ledger.create(tmp_path / "ledger", data="rows", adjacency=ONE, epsilon=10, delta=1e-5)
+    with pytest.raises(dps.errors.ParameterError) as refused:
+        planned(data, tmp_path / "job", ledger=ledger, **wrong)
+    assert refused.value.parameter == next(iter(wrong)) and len(ledger) == 0
+    assert not list((tmp_path / "job").iterdir())
+
+
+def test_cleaning_up_can_be_repeated_and_hides_no_release(data, tmp_path, monkeypatch):
+    job = planned(data, tmp_path / "job")
+    make(job, [1, 2, 3])
+    staging, out = job._staging, tmp_path / "out.dps"
+
+    def fails(folder):
+        raise PermissionError(1, "Operation not permitted")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dps.spark.shutil, "rmtree", fails)
+        with pytest.warns(UserWarning, match="the release is out"):
+            assert job.commit(out) == out
+    held = out.read_bytes()
+    (left,) = [path for path in staging.parent.iterdir() if path.name.startswith(".staging.")]
+    beside = staging.parent / ".staging.notes"
+    beside.mkdir()
+    for again in (job, dps.spark.Job(staging, key=job._key), dps.spark.Job(staging, key=job._key)):
+        assert again.commit(out) == out and out.read_bytes() == held
+        assert not left.exists() and not staging.exists() and beside.exists()
 
 
 def test_a_driver_killed_at_the_very_end_commits_again(data, tmp_path):

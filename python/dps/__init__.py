@@ -7,13 +7,14 @@ epsilon, recomputed by anyone who holds it.
 ===============  ==============================================================
 rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Units`, `Bounded`,
                  `PrivateGroups`, `Bits`, `Distances`; `Groups` of attributes
-sets             `Sets`
+sets             `Sets`, `Counts`
 matrices         `Covariance`, `Newton`, `Directions`, `LowRank`, `Basis`, `Window`
 your own sums    `Numbers`
 which of them    `plan`
 budgets          `Adjacency`, `Profile`, `Guarantee`, `calibrate`, `compose`, `Ledger`
 your own code    `audit`
 scikit-learn     `dps.sklearn`
+many files       `dps.spark`
 ===============  ==============================================================
 """
 

@@ -48,7 +48,7 @@ def _sparse(matrix: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    if np.iscomplexobj(csr.data):
+    if csr.dtype.kind not in "fiub" or csr.dtype.itemsize > 8:
         raise DataError(f"a sparse matrix of type {csr.dtype} holds no rows")
     if csr.dtype.kind in "iu" and csr.nnz:
         exact(csr.data)

@@ -90,7 +90,7 @@ class Covariance(Mechanism):
 
 
 class Directions(Mechanism):
-    """The strongest directions of ``A^T A`` alone, by the noisy power method.
+    """The strongest directions of ``A^T A`` alone, by the noisy power method; no file holds such a release.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class LowRank(Mechanism):
         Longest l2 norm of a row; longer rows are scaled to it.
     method : {"find-and-project", "range-finder", "input-perturbation", "published"}
         ``range-finder`` releases the range of the first step alone; ``published`` has the constants of the
-        paper, for comparison.
+        paper, for comparison. No file holds a release of ``input-perturbation``.
 
     Notes
     -----

@@ -130,7 +130,7 @@ class Line:
 
 
 class Release:
-    """A release with its certificate: publish it, save it, search it.
+    """A release with its certificate: publish it, save it (but for the kinds that `save` names), search it.
 
     Everything here is post-processing: it costs no privacy, and it never sees the data.
     """
@@ -174,7 +174,11 @@ class Release:
         return self._core.encode()
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
-        """Writes a release file, all or nothing; a file that is there stays unless `replace`."""
+        """Writes a release file, all or nothing; a file that is there stays unless `replace`.
+
+        No file holds releases of `MultiScale`, `Directions`, `Numbers`, `Distances`, `Bits` and ``LowRank(method=
+        "input-perturbation")``: publish their `to_numpy` and `certificate`.
+        """
         self._core.save(os.fspath(path), replace)
 
     @property

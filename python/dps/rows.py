@@ -10,7 +10,7 @@ import numpy as np
 
 from ._base import CALIBRATIONS, FRESH, Mechanism, Progress, bound_of, family_of
 from ._checks import one_of, real, refused, shown, whole, whole_or_none
-from ._rows import prepared
+from ._rows import exact, prepared
 from .errors import DataError, ParameterError
 from .groups import Groups
 from .ledger import Ledger, payer
@@ -150,7 +150,7 @@ class MultiScale(Mechanism):
     """Private projections of several sizes that share one budget.
 
     Small distances are best told by few numbers, large ones by many: `Release.distance` weights the scales
-    for the squared distance that is `expected`.
+    for the squared distance that is `expected`. No file holds such a release: it lives in memory alone.
 
     Parameters
     ----------
@@ -494,7 +494,7 @@ class IndividualSigns(Mechanism):
 
 
 class Distances(Mechanism):
-    """Squared distances of all pairs of rows at once.
+    """Squared distances of all pairs of rows at once; no file holds such a release.
 
     Parameters
     ----------
@@ -536,7 +536,7 @@ class Distances(Mechanism):
 
 
 class Bits(Mechanism):
-    """Randomised response on rows of bits: each value of each row is 0 or 1.
+    """Randomised response on rows of bits: each value of each row is 0 or 1; no file holds such a release.
 
     Parameters
     ----------
@@ -557,8 +557,10 @@ class Bits(Mechanism):
             message = f"delta = {shown(delta)} is not allowed: must be in {{0}}, as this response is pure"
             raise ParameterError(message, parameter="delta", value=shown(delta), allowed="{0}")
         super().__init__(adjacency, epsilon, delta, mechanism="bits", d=d)
+
+
 class Numbers(Mechanism):
-    """Noise on numbers that you computed: counts, sums, means.
+    """Noise on numbers that you computed: counts, sums, means; no file holds such a release.
 
     The sensitivity is at your word, so that the guarantee is declared, never proven: readers accept it by
     name, and `Ledger.declare` enters it.
@@ -619,10 +621,13 @@ class Numbers(Mechanism):
 
     def _prepared(self, data: Any) -> Any:
         numbers = np.ma.asanyarray(data)
-        if np.ma.is_masked(numbers) or numbers.dtype.kind not in "fiub":
+        kind, size = numbers.dtype.kind, numbers.dtype.itemsize
+        if np.ma.is_masked(numbers) or kind not in "fiub" or size > 8:
             raise DataError(
                 "the statistic must be numbers: float64, float32 or whole numbers, none of them masked"
             )
+        if kind in "iu" and numbers.size:
+            exact(numbers.data)
         return np.asarray(numbers.data, dtype=np.float64).ravel().tolist()
 
     def predict(self) -> float:

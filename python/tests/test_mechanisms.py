@@ -137,16 +137,21 @@ IN_MEMORY = {
     "directions": lambda: dps.Directions(d=12, k=2, adjacency=PERSON, **BUDGET),
     "input perturbation": lambda: low_rank("input-perturbation"),
     "distances": lambda: dps.Distances(n=200, d=12, low=-1, high=1, adjacency=ONE, **BUDGET),
+    "scales": lambda: dps.MultiScale(d=12, sizes=[2, 6], shares=[1, 2], adjacency=ONE, bound=1, **BUDGET),
 }
 
 
 @pytest.mark.parametrize("build", IN_MEMORY.values(), ids=IN_MEMORY.keys())
 def test_releases_that_have_no_file(rows, build):
-    release = build().release(rows)
+    mechanism = build()
+    release = mechanism.release(rows)
     release.verify()
     assert np.isfinite(release.to_numpy()).all()
     with pytest.raises(dps.errors.DataError):
         release.to_bytes()
+    # Said where it is read.
+    assert "`" + type(mechanism).__name__ in dps.Release.save.__doc__.replace("``", "`")
+    assert "No file holds" in (said := type(mechanism).__doc__) or "no file holds" in said
 
 
 def test_newton_finds_the_coefficients():

@@ -75,6 +75,10 @@ def test_numbers_are_numbers():
         with pytest.raises(dps.errors.DataError) as error:
             mechanism.release(wrong)
         assert "4111" not in str(error.value) and error.value.__cause__ is None
+    with pytest.raises(dps.errors.DataError, match="beyond"):
+        mechanism.release([2**53 + 1, 0])
+    with pytest.raises(dps.errors.DataError, match="must be numbers"):
+        mechanism.release(np.zeros(2, dtype=np.longdouble))
     mechanism.release(np.array([1, 2], dtype=np.int32))
     masks = [np.ma.array([0.1] * 12, mask=[True] + [False] * 11), np.zeros(12)]
     with refused:

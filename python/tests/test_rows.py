@@ -116,6 +116,7 @@ def test_sparse_rows_that_are_not_canonical(rows):
         np.zeros((1,), dtype=[("x", float, 12)]),
         np.zeros((2, 0)),
         scipy.sparse.csr_matrix(np.full((1, 12), 2**60)),
+        scipy.sparse.csr_matrix(np.zeros((1, 12), dtype=np.longdouble)),
         np.full((1, 12), np.datetime64("2020-01-01")),
         np.ma.masked_greater(np.ones((2, 12)), 0.5),
         np.full((1, 12), 2**60),

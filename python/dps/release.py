@@ -176,8 +176,8 @@ class Release:
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Writes a release file, all or nothing; a file that is there stays unless `replace`.
 
-        No file holds releases of `MultiScale`, `Directions`, `Numbers`, `Distances`, `Bits` and ``LowRank(method=
-        "input-perturbation")``: publish their `to_numpy` and `certificate`.
+        No file holds releases of `MultiScale`, `Directions`, `Numbers`, `Distances`, `Bits` and
+        ``LowRank(method="input-perturbation")``: publish their `to_numpy` and `certificate`.
         """
         self._core.save(os.fspath(path), replace)
 

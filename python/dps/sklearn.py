@@ -464,7 +464,7 @@ class _Moments(_Private):
         release = self._remembered.of(mechanism, rows, self.ledger, type(self).__name__)
         # It is paid for: kept whatever can be read from it, and nothing stays that was read from another.
         for name in self._read:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.release_, self.guarantee_ = release, release.guarantee
         return release
 

@@ -3,7 +3,7 @@
 Spark retries tasks, runs them twice, and cuts data anew; noise that is drawn in a task breaks under that. Here the noise
 of a block of rows is a function of the release key, the manifest, the block and its rows, so a task that is done again
 leaves the same bits (``docs/proofs/parts.md``, ``docs/guides/spark.md``). Rows are read from Parquet files by name, file after
-file and row group after row group: not from a DataFrame, whose rows have no name.
+file and row group after row group, of which a worker holds one: not from a DataFrame, whose rows have no name.
 
 Nothing leaves the workers through Spark but the numbers of parts. Parts are files in a staging folder that only its owner
 reads; the release appears when all are there, at once. Files, staging folder and key must be on file systems that the driver
@@ -226,8 +226,9 @@ class Job:
         return Path(out)
 
     def run(self, session: Any, out: str | os.PathLike[str]) -> Path:
-        """Makes all parts, then commits."""
-        self.frame(session).collect()
+        """Makes all parts, unless the release is out, then commits."""
+        if not _dps.parts_published(self._key, out):
+            self.frame(session).collect()
         return self.commit(out)
 
 

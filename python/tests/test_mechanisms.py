@@ -151,7 +151,7 @@ def test_releases_that_have_no_file(rows, build):
         release.to_bytes()
     # Said where it is read.
     assert "`" + type(mechanism).__name__ in dps.Release.save.__doc__.replace("``", "`")
-    assert "No file holds" in (said := type(mechanism).__doc__) or "no file holds" in said
+    assert "o file holds" in type(mechanism).__doc__
 
 
 def test_newton_finds_the_coefficients():

@@ -226,6 +226,8 @@ def test_cleaning_up_can_be_repeated_and_hides_no_release(data, tmp_path, monkey
     for again in (job, dps.spark.Job(staging, key=job._key), dps.spark.Job(staging, key=job._key)):
         assert again.commit(out) == out and out.read_bytes() == held
         assert not left.exists() and not staging.exists() and beside.exists()
+    # No session is asked for what is out.
+    assert dps.spark.Job(staging, key=job._key).run(None, out) == out
 
 
 def test_a_driver_killed_at_the_very_end_commits_again(data, tmp_path):

@@ -45,7 +45,6 @@ __all__ = [
     "PrivateSigns",
 ]
 
-
 #: Of scikit-learn's refusals those that show shapes and names of columns at most.
 _TELLABLE = (
     "Input X contains ",
@@ -57,8 +56,7 @@ _TELLABLE = (
     "The feature names should match those that were passed during fit.",
     "y should be a 1d array, got an array of shape ",
 )
-
-
+#: What NumPy or `float` would make numbers of.
 _NO_NUMBERS = (
     str,
     bytes,

@@ -207,6 +207,17 @@ def test_parts_and_rows_of_blocks_are_counted_before_the_payment(data, tmp_path,
     assert not list((tmp_path / "job").iterdir())
 
 
+def test_a_plan_that_cannot_be_written_leaves_no_folder(data, tmp_path, monkeypatch):
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dps.spark.Path, "write_text", full)
+        with pytest.raises(OSError, match="No space"):
+            planned(data, tmp_path / "job")
+    assert not list((tmp_path / "job").iterdir())
+
+
 def test_cleaning_up_can_be_repeated_and_hides_no_release(data, tmp_path, monkeypatch):
     job = planned(data, tmp_path / "job")
     make(job, [1, 2, 3])

@@ -311,6 +311,8 @@ class Release:
     ) -> list[Estimate] | Estimate:
         """What row `i` has in common with row `j`, of the same release or of `other`.
 
+        Of signs with `lift` the cosine is that of the rows with the constant appended.
+
         Parameters
         ----------
         i, j : int

@@ -118,6 +118,17 @@ fn shares_of_categories_are_released_and_told() {
             ["share_at_least", "share_at_most"].map(|end| share[end].as_f64().expect("an end"));
         assert!(low <= truth && truth <= high && high - low < 0.2, "{share}");
     }
+    assert!(told["intervals_are_for"].as_str().expect("said").starts_with("the rows that entered"));
+    // Two categories have the shape of one bit: what is no category is appended to bits alone.
+    room.write("bits.csv", "a,b\n1,0\n0,1\n");
+    room.write("coins.csv", "a,b\n1,0\n0.5,1\n");
+    let two = "release bounded bits.csv --adjacency attribute --beta 1 --delta 0 --epsilon 1";
+    room.json(&format!("{two} --categories 2 --out two.dps"));
+    room.json(&format!("{two} --low 0 --high 1 --one-bit --out one.dps"));
+    room.refuses("append two.dps coins.csv --out coins.dps", 4, &["whole number"]);
+    room.json("append one.dps coins.csv --out coins.dps");
+    let bits = room.json("moments one.dps");
+    assert!(bits["intervals_are_for"].as_str().expect("said").contains("rounded"));
     let added = room.json("append a.dps rows.csv --out more.dps");
     assert_eq!(added["mechanism"], "bounded-values");
     assert_eq!(room.json("moments more.dps")["shares"].as_array().map(Vec::len), Some(8));

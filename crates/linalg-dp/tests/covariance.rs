@@ -376,6 +376,8 @@ fn sums_of_another_mechanism_are_refused() {
     {
         assert!(stream.add_sums(bytes).is_err(), "{what}");
     }
+    let older = stream.add_sums(&good[24..]).unwrap_err().to_string();
+    assert!(older.contains("earlier versions"), "{older}");
     // What was refused left nothing behind.
     stream.add_sums(&good).unwrap();
     let whole = own.release(&[1.0; 8], &mut NoiseRng::deterministic_not_private(2)).unwrap();

@@ -170,6 +170,27 @@ fn files_hold_categories_as_bounded_values() {
         let forged = Release::certified(release.payload().clone(), other.certificate().clone());
         assert!(encode(&forged).is_err() && verify_consistency(&forged).is_err());
     }
+    // What the certificate says of categories is what the payload is made of: not less, not others, and not of another range.
+    let cells =
+        PrivateBounded::new(BoundedConfig { law: BoundedLaw::OneBit, ..config(3, 2) }, pure(2.0));
+    let bits = released(&cells.expect("made"), &[0.0; 3], 7);
+    for (release, stated) in [
+        (&release, None),
+        (&release, Some(serde_json::json!(5))),
+        (&release, Some(serde_json::json!("4"))),
+        (&bits, Some(serde_json::json!(2))),
+        (&bits, Some(serde_json::json!(3))),
+    ] {
+        let mut text = serde_json::to_value(release.certificate()).expect("text");
+        let public = text["public"].as_object_mut().expect("parameters");
+        match stated {
+            Some(stated) => public.insert("categories".to_owned(), stated),
+            None => public.remove("categories"),
+        };
+        let certificate: Certificate = serde_json::from_value(text).expect("a certificate");
+        let forged = Release::certified(release.payload().clone(), certificate);
+        assert!(encode(&forged).is_err() && verify_consistency(&forged).is_err());
+    }
     let none = released(&mechanism, &[], 1);
     let counts = CategoryCounts::of(none.payload(), 0).expect("counts");
     assert_eq!((counts.rows(), counts.count(0).expect("zero").value), (0, 0.0));

@@ -252,11 +252,14 @@ fn intervals_cover_under_dense_signs() {
 #[test]
 fn intervals_cover_rows_that_few_signs_decide() {
     let family = Family::Srht { sampling: Sampling::WithoutReplacement };
-    let settings = [(5, 200, 0.002), (6, 200, 0.002), (24, 4096, 0.002), (24, 4096, 0.5)];
+    let settings =
+        [(5, 200, 0.002), (6, 200, 0.002), (13, 200, 0.002), (24, 4096, 0.002), (24, 4096, 0.5)];
     settings.into_par_iter().for_each(|(k, d, level)| {
         let (rows, noise) = (Rows::Coset, Noise::Gaussian);
         let covered = run(Setting { family, k, d, rows, noise, level });
         assert!(covered.shares.iter().all(|&s| s >= 0.93), "{k} {level}: {:?}", covered.shares);
+        // From 13 on an interval says something.
+        assert_eq!(k >= 13, covered.unlimited.iter().all(|&s| s == 0.0), "{k}");
     });
 }
 

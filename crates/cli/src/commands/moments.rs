@@ -54,7 +54,7 @@ fn shares(release: &BoundedValues, failure: Probability) -> Result<Record> {
             if release.is_of_categories() {
                 "the rows that entered, one category at a time"
             } else {
-                "values as they were rounded to a step at random, one step at a time"
+                "categories, or values as they were rounded to a step at random (the release does not say), one at a time"
             },
         )
         .number("failure probability of an interval", failure.get());

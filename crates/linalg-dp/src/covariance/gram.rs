@@ -104,10 +104,12 @@ impl ExactGram {
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let d = self.clip.columns();
         let Some(bytes) = bytes.strip_prefix(&self.clip.meaning()) else {
-            return Err(Error::Unusable {
-                what: "sums",
-                reason: "they are of rows with another number of columns, bound or constant: add those of a stream of this mechanism",
-            });
+            let reason = if bytes.len() == 8 * d * (d + 1) {
+                "they do not say what they are of, as those of earlier versions: remove them, and add the rows again (or the file of this part)"
+            } else {
+                "they are of rows with another number of columns, bound or constant: add those of a stream of this mechanism"
+            };
+            return Err(Error::Unusable { what: "sums", reason });
         };
         let (sums, rest) = bytes.as_chunks::<16>();
         if sums.len() != d * (d + 1) / 2 || !rest.is_empty() {

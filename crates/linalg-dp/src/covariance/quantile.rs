@@ -119,8 +119,9 @@ impl QuantileCovariance {
         }
         let sizes = Sizes::new(bound.get(), CANDIDATES, least);
         let of = |threshold: &f64| {
-            let clip = RowClip::new(dim, dp_core::NormBound::new(*threshold)?)?.check_room()?;
+            let clip = RowClip::new(dim, dp_core::NormBound::new(*threshold)?)?;
             let clip = if means { clip.followed_by(clip.constant_for_means())? } else { clip };
+            let clip = clip.check_room()?;
             GaussianCovariance::after(choice.clone(), clip, mu(1.0 - COUNTS), adjacency, budget)
         };
         let candidates = sizes.thresholds().iter().map(of).collect::<Result<Vec<_>>>()?;

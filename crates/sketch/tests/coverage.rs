@@ -258,8 +258,8 @@ fn intervals_cover_rows_that_few_signs_decide() {
         let (rows, noise) = (Rows::Coset, Noise::Gaussian);
         let covered = run(Setting { family, k, d, rows, noise, level });
         assert!(covered.shares.iter().all(|&s| s >= 0.93), "{k} {level}: {:?}", covered.shares);
-        // From 13 on an interval says something.
-        assert_eq!(k >= 13, covered.unlimited.iter().all(|&s| s == 0.0), "{k}");
+        // From 13 on an interval says something, but where a row's image vanished.
+        assert_eq!(k >= 13, covered.unlimited.iter().all(|&s| s < 0.1), "{:?}", covered.unlimited);
     });
 }
 

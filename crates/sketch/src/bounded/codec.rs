@@ -69,7 +69,12 @@ impl Payload for BoundedValues {
     }
 
     fn check_statement(&self, statement: &Statement) -> Result<()> {
-        let public = Self::public(self.range(), self.law(), self.is_of_categories(), self.shape());
+        let categories = Self::stated(statement, self.range(), self.law())?;
+        if categories != self.is_of_categories() {
+            let reason = "states categories, or none, unlike the release";
+            return Err(dp_core::Error::file("certificate", reason).into());
+        }
+        let public = Self::public(self.range(), self.law(), categories, self.shape());
         check_stated(statement, &public, |noise| *noise == self.noise())
     }
 

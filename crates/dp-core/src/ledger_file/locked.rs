@@ -4,7 +4,7 @@ use super::apart::apart;
 use super::lines::{Id, MAGIC, MARK, Mark, Payment, Replaced, Step, in_file, line, now};
 use super::old;
 use super::paid::payload_hash;
-use super::replay::{Charge, Contents, Stage, read};
+use super::replay::{Charge, Contents, Held, Stage, read};
 use crate::accounting::{Cost, Entry, Ledger};
 use crate::disk::{
     Disk, Folder, Identity, Stamp, folder_at, folder_of, identity, identity_of, is_private, look,
@@ -214,8 +214,7 @@ impl Locked {
             certificate,
             payload,
             path,
-            replaces,
-            folder,
+            held: (stage == Stage::Reserved).then(|| Box::new(Held { replaces, folder })),
             stage,
             recorded,
         });
@@ -345,10 +344,12 @@ impl Locked {
     fn recover(&mut self) -> Result<()> {
         for place in 0..self.contents.charges.len() {
             let charge = &self.contents.charges[place];
-            let (stage, replaces, folder) = (charge.stage, charge.replaces, charge.folder);
+            let stage = charge.stage;
             if matches!(stage, Stage::Closed | Stage::Gone) {
                 continue;
             }
+            let (replaces, folder) =
+                charge.held.as_ref().map_or((None, None), |held| (held.replaces, held.folder));
             let path = PathBuf::from(charge.path.clone().unwrap_or_default());
             let hidden = hidden(&path, charge.id());
             let said = match folder_at(folder_of(&path)) {

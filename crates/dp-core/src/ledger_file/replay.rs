@@ -36,10 +36,17 @@ pub struct Charge {
     pub(super) certificate: Option<String>,
     pub(super) payload: Option<String>,
     pub(super) path: Option<String>,
-    pub(super) replaces: Option<Stamp>,
-    pub(super) folder: Option<Folder>,
+    /// Nothing where nothing is left to do: a ledger is held once for every line.
+    pub(super) held: Option<Box<Held>>,
     pub(super) stage: Stage,
     pub(super) recorded: bool,
+}
+
+/// By what the folder of a reservation and the file that it replaces are known again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Held {
+    pub(super) replaces: Option<Stamp>,
+    pub(super) folder: Option<Folder>,
 }
 
 impl Charge {
@@ -175,8 +182,7 @@ impl Replay {
             certificate,
             payload,
             path,
-            replaces,
-            folder,
+            held: (stage == Stage::Reserved).then(|| Box::new(Held { replaces, folder })),
             stage,
             recorded,
         });
@@ -185,14 +191,17 @@ impl Replay {
 
     fn step(&mut self, word: &str, Step { file, id }: Step) -> Result<(), String> {
         let place = self.places.get(&id).ok_or("a release that is not there")?;
-        let stage = &mut self.charges[*place].stage;
-        *stage = match (word, *stage) {
+        let charge = &mut self.charges[*place];
+        charge.stage = match (word, charge.stage) {
             ("commit", Stage::Reserved) => Stage::Committed(file),
             ("void", Stage::Reserved | Stage::Committed(_)) => Stage::Voided,
             ("close", Stage::Committed(_)) => Stage::Closed,
             ("close", Stage::Voided) => Stage::Gone,
             _ => return Err(format!("{word} in the wrong place")),
         };
+        if word == "close" {
+            charge.held = None;
+        }
         Ok(())
     }
 }

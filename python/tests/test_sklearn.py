@@ -345,7 +345,7 @@ def test_numbers_alone_are_rows():
     numbers = {"x": [0.5] * 4, "whole": [2**53] * 4, "bit": [True, False] * 2}
     good = [made(numbers) for made in (pandas.DataFrame, polars.DataFrame)]
     for rows in (*good, [[0.5, 2**53]] * 4, np.array([[0.5, 1]] * 4, dtype=object)):
-        assert projection().fit(rows).n_features_in_ == np.shape(rows)[1]
+        assert projection().set_params(n_components=2).fit(rows).n_features_in_ == np.shape(rows)[1]
     # A column of a frame is a target.
     frame = pandas.DataFrame(np.random.default_rng(2).uniform(-0.5, 0.5, (20_000, 3)), columns=["a", "b", "c"])
     regression = estimators.PrivateRegression(adjacency=PERSON, **BUDGET)

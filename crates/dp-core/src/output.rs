@@ -315,7 +315,7 @@ impl Output {
     ///
     /// # Errors
     /// [`Error::Io`]; as [`BudgetFile::add`] where a ledger pays. Then nothing is published and nothing is spent, unless
-    /// the error says so.
+    /// the error says so, or it was paid for when it was opened ([`Output::pay_from`]): that stays spent.
     pub fn finish(mut self, certificate: &AnyCertificate) -> Result<()> {
         self.sync()?;
         let Some(payment) = self.payment.clone() else {

@@ -63,10 +63,10 @@ impl Filter {
     /// Whether these expenses together keep the limit.
     ///
     /// # Errors
-    /// [`Error::BudgetExceeded`] when they do not; [`Error::Calibration`] when the rule
+    /// [`Error::BudgetExceeded`] when they do not, as an average over a seed does below a delta of
+    /// [`FreshSeed::LEAST_DELTA`]; [`Error::Calibration`] when the rule
     /// has no finite cost for some event; [`Error::InvalidParameter`] for a claim with a delta
-    /// under a rule that adds up no deltas, and for a delta below [`FreshSeed::LEAST_DELTA`] when an
-    /// event averages over a seed.
+    /// under a rule that adds up no deltas.
     pub(super) fn check<'a>(
         &self,
         expenses: impl Iterator<Item = Expense<'a>> + Clone,
@@ -113,8 +113,7 @@ impl Filter {
             FilterRule::Renyi => {
                 let averaged = expenses.clone().any(|x| x.event.profile().needs_fresh_seed());
                 if averaged && delta.get() < FreshSeed::LEAST_DELTA {
-                    let allowed = "[2^-64, 1) beside an average over a seed";
-                    return Err(Error::invalid("delta", delta, allowed));
+                    return Err(spent(epsilon.get(), FreshSeed::LEAST_DELTA));
                 }
                 // Equal entries cost their time once.
                 let mut kinds: Vec<(&Event, f64)> = Vec::new();

@@ -19,7 +19,7 @@ mod past_cache;
 mod seen;
 
 pub(crate) use past_cache::{CACHED, PastCache};
-pub(crate) use seen::{Folder, Stamp};
+pub(crate) use seen::{Folder, Stamp, may_be};
 pub use system::forbid_core_dumps;
 pub(crate) use system::{
     Identity, folder_at, has_other_names, identity, identity_of, is_private, is_same_file,
@@ -314,6 +314,13 @@ mod tests {
         assert!(portable::is_same_file(&two, &folder.path().join("./two")));
         assert!(!portable::is_same_file(&one, &two) && !portable::is_same_file(&one, &one));
         let before = portable::stamp(&two);
+        // As long as before: the time alone tells.
+        let now = std::fs::read(&two).unwrap();
+        let stamps = || [portable::stamp(&two), super::stamp(&two)];
+        let first = stamps();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        std::fs::write(&two, now).unwrap();
+        assert!(first.iter().zip(stamps()).all(|(before, now)| now.is_some() && *before != now));
         std::fs::write(&two, "longer than before").unwrap();
         assert!(before.is_some() && portable::stamp(&two) != before);
         assert!(portable::stamp(&one).is_none());

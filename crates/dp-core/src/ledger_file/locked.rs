@@ -8,7 +8,7 @@ use super::replay::{Charge, Contents, Held, Stage, read};
 use crate::accounting::{Cost, Entry, Ledger};
 use crate::disk::{
     Disk, Folder, Identity, Stamp, folder_at, folder_of, identity, identity_of, is_private, look,
-    names, open_file, open_own, stamp,
+    may_be, names, open_file, open_own, stamp,
 };
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -355,7 +355,7 @@ impl Locked {
             let said = match folder_at(folder_of(&path)) {
                 Err(_) => "is left as it is: its folder is not there".to_owned(),
                 // What lies in its own folder is not known.
-                Ok(found) if folder.is_some_and(|own| own != found) => {
+                Ok(found) if folder.is_some_and(|own| !may_be(own, found)) => {
                     "is left as it is: another folder has the name of its own; put that one back"
                         .to_owned()
                 }

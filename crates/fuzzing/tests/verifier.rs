@@ -381,29 +381,29 @@ fn ids_of_rows_are_read_and_edited_ones_are_refused() {
     judged(&honest, &edited);
 }
 
-/// A range that is wider than what may change, a response that keeps more, another adjacency: each under a right checksum.
+/// A range that is wider than what may change, a response that keeps more, another adjacency, other categories than there are: each under
+/// a right checksum.
 #[test]
 fn bounded_values_are_held_to_their_range_and_response() {
-    let rows: Vec<f64> = (0..36).map(|i| f64::from(i % 7) / 6.0).collect();
-    let view = RowsView::f64(4, 9, &rows).unwrap();
     let range = ValueRange::new(0.0, 1.0).unwrap();
     let (mut honest, mut edited) = (Vec::new(), Vec::new());
-    for (name, beta, one_bit) in [("one bit", 1.0, true), ("wider beta", 3.0, false)] {
+    for (name, beta, law, steps) in [
+        ("one bit", 1.0, BoundedLaw::OneBit, 6),
+        ("wider beta", 3.0, BoundedLaw::LeastError, 6),
+        ("categories", 1.0, BoundedLaw::Categories(2), 1),
+    ] {
+        let rows: Vec<f64> =
+            (0..36).map(|i| f64::from(i % (steps + 1)) / f64::from(steps)).collect();
+        let view = RowsView::f64(4, 9, &rows).unwrap();
         let beta = Shift::new(beta).unwrap();
-        let config = BoundedConfig {
-            d: 9,
-            range,
-            beta,
-            law: if one_bit { BoundedLaw::OneBit } else { BoundedLaw::LeastError },
-            clip: false,
-        };
+        let config = BoundedConfig { d: 9, range, beta, law, clip: false };
         let mechanism = PrivateBounded::new(config, Budget::new(3.0, 0.0).unwrap()).unwrap();
         let rng = &mut NoiseRng::deterministic_not_private(2);
         let bytes = encode(&mechanism.release(view, rng).unwrap()).unwrap();
         assert!(library_accepts(&bytes), "{name}");
         let (guarantee, noise) = ("/certificate/guarantee", "/certificate/noise");
         let (public, stated) = ("/certificate/public", "/parameters");
-        let all: [(&str, Vec<(String, serde_json::Value)>); 8] = [
+        let all: [(&str, Vec<(String, serde_json::Value)>); 10] = [
             ("narrow beta", vec![(format!("{guarantee}/adjacency/beta"), json!(0.5))]),
             (
                 "another adjacency",
@@ -444,6 +444,8 @@ fn bounded_values_are_held_to_their_range_and_response() {
                     (format!("{guarantee}/profile/keep"), json!(0.99)),
                 ],
             ),
+            ("more categories", vec![(format!("{public}/categories"), json!(3))]),
+            ("categories in words", vec![(format!("{public}/categories"), json!("2"))]),
             (
                 "another response",
                 vec![
@@ -455,7 +457,9 @@ fn bounded_values_are_held_to_their_range_and_response() {
         for (what, places) in all {
             let forged = fuzzing::forged(&bytes, |_, fields| {
                 for (place, value) in &places {
-                    *fields.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = value.clone();
+                    let (of, field) = place.rsplit_once('/').unwrap();
+                    let of = fields.pointer_mut(of).unwrap_or_else(|| panic!("{place}"));
+                    of[field] = value.clone();
                 }
                 let digest = fingerprint(&fields["parameters"]);
                 fields["fingerprint"] = json!(digest);

@@ -4,7 +4,7 @@ use super::apart::apart;
 use super::lines::{Id, MAGIC, MARK, Mark, Payment, Replaced, Step, in_file, line, now};
 use super::old;
 use super::paid::payload_hash;
-use super::replay::{Charge, Contents, Held, Stage, read};
+use super::replay::{Charge, Contents, Stage, read};
 use crate::accounting::{Cost, Entry, Ledger};
 use crate::disk::{
     Disk, Folder, Identity, Stamp, folder_at, folder_of, identity, identity_of, is_private, look,
@@ -203,22 +203,9 @@ impl Locked {
         let id = Id::random().map_err(|e| self.failed(e))?;
         let payment = bill.payment(id, to);
         self.append(word, &payment, true)?;
-        let Payment { certificate, folder, path, payload, time, .. } = payment;
-        let replaces = to.and_then(|to| to.replaces);
-        let stage = if path.is_some() { Stage::Reserved } else { Stage::Closed };
-        let charges = &mut self.contents.charges;
-        let recorded = word == "record";
-        charges.push(Charge {
-            id,
-            time,
-            certificate,
-            payload,
-            path,
-            held: (stage == Stage::Reserved).then(|| Box::new(Held { replaces, folder })),
-            stage,
-            recorded,
-        });
-        Ok(charges.len() - 1)
+        let charge = Charge::of(word, payment);
+        self.contents.charges.push(charge);
+        Ok(self.contents.charges.len() - 1)
     }
 
     /// Counts a payment that stands; returns its number.

@@ -50,6 +50,16 @@ pub(super) struct Held {
 }
 
 impl Charge {
+    /// What is kept of a line.
+    pub(super) fn of<C>(word: &str, payment: Payment<C>) -> Self {
+        let Payment { certificate, folder, id, path, payload, replaces, time, .. } = payment;
+        let replaces = replaces.and_then(Replaced::stamp);
+        let held = path.is_some().then(|| Box::new(Held { replaces, folder }));
+        let stage = if path.is_some() { Stage::Reserved } else { Stage::Closed };
+        let recorded = word == "record";
+        Self { id, time, certificate, payload, path, held, stage, recorded }
+    }
+
     /// Its number, drawn at random.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -154,38 +164,25 @@ impl Replay {
         Ok(())
     }
 
-    fn pay(&mut self, word: &str, payment: Payment<&RawValue>) -> Result<(), String> {
-        let stage = if word == "reserve" { Stage::Reserved } else { Stage::Closed };
-        let recorded = word == "record";
-        let Payment { certificate, cost, folder, id, label, part, path, payload, replaces, time } =
-            payment;
-        let replaces = replaces.and_then(Replaced::stamp);
-        if (stage == Stage::Reserved) != path.is_some() {
+    fn pay(&mut self, word: &str, mut payment: Payment<&RawValue>) -> Result<(), String> {
+        if (word == "reserve") != payment.path.is_some() {
             return Err("a path belongs to a reservation".into());
         }
         // Equal guarantees are written alike, and read once.
-        let cost = match self.known.get(cost.get()) {
+        let cost = match self.known.get(payment.cost.get()) {
             Some(&place) => place,
             None => {
-                self.costs.push(Arc::new(parsed(cost.get())?));
-                self.known.insert(cost.get().to_owned(), self.costs.len() - 1);
+                let cost = payment.cost.get();
+                self.costs.push(Arc::new(parsed(cost)?));
+                self.known.insert(cost.to_owned(), self.costs.len() - 1);
                 self.costs.len() - 1
             }
         };
-        if self.places.insert(id, self.charges.len()).is_some() {
+        if self.places.insert(payment.id, self.charges.len()).is_some() {
             return Err("a release that is there already".into());
         }
-        self.what.push((label, cost, part));
-        self.charges.push(Charge {
-            id,
-            time,
-            certificate,
-            payload,
-            path,
-            held: (stage == Stage::Reserved).then(|| Box::new(Held { replaces, folder })),
-            stage,
-            recorded,
-        });
+        self.what.push((std::mem::take(&mut payment.label), cost, payment.part.take()));
+        self.charges.push(Charge::of(word, payment));
         Ok(())
     }
 

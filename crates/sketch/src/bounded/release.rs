@@ -194,7 +194,8 @@ impl BoundedValues {
         }
         let letters = law.values().len() as u64;
         if BoundedLaw::Categories(letters).shape(range)? != Some((letters, law.offsets())) {
-            return Err(Error::invalid(CATEGORIES, letters, "1 offset"));
+            let reason = "states categories, which have no offsets";
+            return Err(dp_core::Error::file("certificate", reason).into());
         }
         Ok(true)
     }

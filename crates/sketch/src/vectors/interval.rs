@@ -230,3 +230,26 @@ impl Polar {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::projection::Sampling;
+    use dp_core::PublicSeed;
+
+    /// From how many numbers on intervals of lengths, and of products and cosines, say something: the changelog's.
+    #[test]
+    fn intervals_of_srht_have_ends_from_there_on() {
+        let family = Family::Srht { sampling: Sampling::WithoutReplacement };
+        let seen = |k, ways, confidence| {
+            let spec = ProjectionSpec::new(family, 100, k, PublicSeed::new(1)).unwrap();
+            let miss = Miss::of(Probability::new(confidence).unwrap()).unwrap();
+            !Tails::of(spec).can_hide(ways, miss)
+        };
+        for (confidence, length, product) in [(0.95, 10, 13), (0.99, 18, 22), (0.999, 32, 38)] {
+            for (ways, least) in [(1.0, length), (2.0, product)] {
+                assert!(seen(least, ways, confidence) && !seen(least - 1, ways, confidence));
+            }
+        }
+    }
+}

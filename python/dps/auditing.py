@@ -41,7 +41,9 @@ class Audit:
 
 
 def _scores(run: Callable[[Any], Any], data: Any, score: Any, runs: int) -> np.ndarray:
-    return np.array([float(score(run(data))) for _ in range(runs)])
+    scores = np.array([float(score(run(data))) for _ in range(runs)])
+    # No number is an answer too: as an event below all others it may tell the inputs apart.
+    return np.where(np.isnan(scores), -np.inf, scores)
 
 
 def _number(answer: Any) -> float:
@@ -78,6 +80,7 @@ def audit(
         In (0, 1): the bound is wrong with probability ``1 - confidence`` at most.
     score : callable, optional
         A number from an answer, large under one input and small under the other; the sum by default.
+        NaN counts as less than every number.
 
     Returns
     -------
@@ -128,7 +131,9 @@ def audit(
 def _choose(training: list[np.ndarray], delta: float, alarm: float) -> tuple[int, bool, float]:
     """The event that would prove most on the training runs."""
     best = (-math.inf, 0, True, 0.0)
-    thresholds = np.quantile(np.concatenate(training), np.linspace(0.005, 0.995, 100))
+    shares = np.linspace(0.005, 0.995, 100)
+    # Of the scores themselves: between two of which one is infinite there is no number.
+    thresholds = np.quantile(np.concatenate(training), shares, method="nearest")
     n = len(training[0])
     for above in (True, False):
         for threshold in np.unique(thresholds):

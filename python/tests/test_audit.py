@@ -1,5 +1,7 @@
 """The audit catches what is broken and never refutes what holds."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,16 @@ def test_delta_and_scores_are_counted():
     assert dps.audit(leaks, [0], [1], runs=4000, delta=0.2).epsilon == 0
     found = dps.audit(lambda d: [0, d[0]], [0], [1], runs=400, score=lambda a: a[1])
     assert found.epsilon > 3
+
+
+def test_no_number_is_an_answer_too():
+    broken = lambda data: math.nan if LAPLACE.random() < 0.001 else noisy(0.5)(data)  # noqa: E731
+    assert dps.audit(broken, [0, 0], [0, 1], runs=20_000).refutes(1.0)
+    for none in (math.nan, math.inf, -math.inf):
+        leak = lambda data, none=none: none if data[0] else -1.0  # noqa: E731
+        assert dps.audit(leak, [0], [1], runs=400).epsilon > 3
+        assert dps.audit(leak, [1], [0], runs=400).epsilon > 3
+    assert dps.audit(lambda data: math.nan, [0], [1], runs=400).epsilon == 0
 
 
 def test_our_own_mechanism_is_not_refuted():

@@ -165,13 +165,40 @@ def check_span(f, law, public):
     noise, blocks = f["covariance"]["noise"], f["blocks"]
     expected = {"blocks": blocks, **f["span"], "release noise": canonical(noise)}
     need(all(same(public.get(name), value) for name, value in expected.items()), "public parameters differ from the file")
-    need(f["span"]["first_row"] <= f["span"]["end_row"], "span: it ends before it begins")
     need(noise["kind"] == law["kind"], "noise of the window")
-    if noise["kind"] == "wishart":
-        need(noise["scale"] == law["scale"] and noise["dof"] % law["dof"] == 0 and 1 <= noise["dof"] // law["dof"] <= blocks, "noise of the window")
+
+
+def nodes(levels, first, end):
+    """How many nodes of a tree of so many levels hold these blocks."""
+    count = 0
+    while first < end:
+        first += max(2**level for level in range(levels) if first % 2**level == 0 and 2**level <= end - first)
+        count += 1
+    return count
+
+
+def check_place(schedule, public, noise, law):
+    """Where in its stream a release stands, and that its noise is what the stream has there."""
+    kind, block, blocks, end = schedule["kind"], public["block"], public["blocks"], public["end_row"]
+    closed, of_window = end // block, public["window"] // block
+    need(public.get("pace") in ("rows", "clock"), "pace: neither rows nor clock")
+    need(end % block == 0 and end - public["first_row"] == blocks * block, "span: not the rows of its blocks")
+    most = closed if kind == "decayed" else min(closed, of_window)
+    need(blocks == most or schedule.get("keep", {}).get("kind") == "histogram", "blocks: not those of the window")
+    need(closed <= schedule.get("horizon", closed), "span: behind the horizon")
+    if kind == "block":
+        times = blocks
+    elif kind == "tree":
+        times = nodes(of_window.bit_length(), closed - blocks, closed)
     else:
-        times = noise.get("sigma", noise.get("lift")) / law.get("sigma", law.get("lift"))
-        need(noise.get("rows") == law.get("rows") and 1 - 1e-9 <= times <= math.sqrt(blocks) * (1 + 1e-9), "noise of the window")
+        times = sum(x * x for x in root_of(schedule, of_window)[:closed])
+    if noise["kind"] == "wishart":
+        found = noise["dof"] / law["dof"] if noise["scale"] == law["scale"] else 0
+    else:
+        found = (noise.get("sigma", noise.get("lift")) / law.get("sigma", law.get("lift"))) ** 2
+        need(noise.get("rows") == law.get("rows") == schedule.get("noise", {}).get("rows"), "rows of sketches")
+    # Beyond so many coefficients the root is cut.
+    need(abs(found / times - 1) <= 1e-9 or kind not in ("block", "tree") and closed > 2**20, "noise of the window")
 
 
 def root_of(schedule, blocks):
@@ -242,6 +269,7 @@ def check_matrix(code, values, f, c, columns, theorem):
         need(of_user == 1, "a window of users with several rows")
         schedule = check_schedule(public)
         check_span(f, laws[0], public)
+        check_place(schedule, public, facts["noise"], laws[0])
         check_window(schedule, c, a, d, theorem)
     if kind == "wishart" and code == 11:
         on_grid([v for e, v in enumerate(values) if e // d != e % d], laws[0])

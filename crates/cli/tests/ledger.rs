@@ -353,3 +353,24 @@ fn who_waits_for_a_lock_looks_again() {
     });
     assert_eq!(spent(&path).len(), 1);
 }
+
+/// A release that has happened and that the limit's rule cannot count is entered past the limit, and the ledger still answers.
+#[test]
+fn what_a_rule_cannot_count_leaves_the_ledger_readable() {
+    let room = Room::new();
+    room.write("x.csv", csv(&numbers(20, 3), 3));
+    let unit = "--adjacency add-remove-row --norm-bound 1";
+    room.json(&format!(
+        "release covariance x.csv --clip --out j.dps {unit} --noise jl --sketch-rows 4 --epsilon 2 --delta 1e-6"
+    ));
+    for rule in ["zcdp", "gdp"] {
+        room.json(&format!(
+            "ledger init {rule} --data d --epsilon 10 --delta 1e-5 --rule {rule} {unit}"
+        ));
+        let record = format!("ledger record {rule} j.dps");
+        assert!(room.json(&record)["limit"].as_str().is_some_and(|l| l.contains("PASSED")));
+        let shown = room.json(&format!("ledger show {rule}"));
+        assert!(shown["limit"].as_str().is_some_and(|l| l.contains("PASSED")), "{shown}");
+        assert!(shown["answers_hold"].as_str().is_some_and(|text| text.contains("was passed")));
+    }
+}

@@ -100,6 +100,22 @@ fn other_rows_for_a_published_tick_are_refused() {
     assert_eq!((files(&room, "out"), room.read("j")), before);
 }
 
+/// Else the first run would publish tick 0, and the same command again count every row once more.
+#[test]
+fn a_new_stream_begins_with_tick_0() {
+    let room = room();
+    begin(&room, 8);
+    let run = format!("{OUT} {SIZES} {PRIVACY} --ledger l");
+    let untouched = room.read("l");
+    for more in ["--first-tick 1", "--first-tick 1 --clock", "--first-tick 1 --dry-run"] {
+        room.refuses(&format!("{run} {more}"), 2, &["leaves ticks out", "next one is 0"]);
+    }
+    assert!(files(&room, "out").is_empty() && !room.path("j").exists());
+    assert_eq!(room.read("l"), untouched);
+    assert_eq!(room.json(&format!("{run} --first-tick 0"))["published_now"], 2);
+    room.refuses(&format!("{run} --first-tick 5 --dry-run"), 2, &["next one is 2"]);
+}
+
 #[test]
 fn what_stream_it_is_cannot_change() {
     let room = room();

@@ -198,7 +198,19 @@ fn contradictions(name: &str, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         })
     };
     let grid = || ("a coarser grid".to_owned(), coarser(bytes));
-    match name {
+    let windows = || {
+        let moved = consistent(bytes, |_, fields| {
+            for end in ["/certificate/public/end_row", "/parameters/span/end_row"] {
+                let end = fields.pointer_mut(end).expect("such a place");
+                *end = json!(end.as_u64().unwrap() + 1);
+            }
+        });
+        let pace = |p: &mut Value| p["pace"] = json!("ROWS");
+        let none = |p: &mut Value| drop(p.as_object_mut().unwrap().remove("pace"));
+        let (other, none) = (one("another pace", public, &pace), one("no pace", public, &none));
+        [other, none, ("a row more than its blocks have".to_owned(), moved)]
+    };
+    let found = match name {
         "sketch-staircase.dps" => staircases(bytes),
         "sketch-f64.dps" | "sketch-laplace.dps" => vec![
             grid(),
@@ -247,7 +259,9 @@ fn contradictions(name: &str, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
             }),
         ],
         _ => Vec::new(),
-    }
+    };
+    let of_window = name.starts_with("window").then(windows);
+    found.into_iter().chain(of_window.into_iter().flatten()).collect()
 }
 
 #[test]

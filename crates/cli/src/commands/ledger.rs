@@ -324,11 +324,11 @@ impl Show {
         if ledger.entries().is_empty() {
             return Ok(record.table("entries", Vec::new()));
         }
-        let record = match ledger.standing()? {
+        let record = match ledger.standing() {
             Standing::Kept => record,
             Standing::Passed(by) => record.text("limit", passed(&by)),
         };
-        let record = record.text("answers hold", file.answers_hold()?);
+        let record = record.text("answers hold", file.answers_hold());
         let record = match ledger.at_their_word() {
             Some(said) => record.text("declared entries", said),
             None => record,

@@ -291,13 +291,11 @@ impl BudgetFile {
 
     /// What the methods' epsilons rest on, in words: they compose releases that were planned before any answer was seen, and only a
     /// limit bounds what is chosen on the way, where it let every entry through (`docs/proofs/filters.md`).
-    ///
-    /// # Errors
-    /// As [`Ledger::standing`].
-    pub fn answers_hold(&self) -> Result<String> {
+    #[must_use]
+    pub fn answers_hold(&self) -> String {
         let planned = "only where every release's parameters were fixed before any answer was seen";
         let recorded = self.charges.iter().filter(|charge| charge.is_recorded()).count();
-        Ok(match (self.ledger.filter(), self.ledger.standing()?) {
+        match (self.ledger.filter(), self.ledger.standing()) {
             (None, _) => planned.to_owned(),
             (Some(_), Standing::Passed(_)) => {
                 format!("{planned}: the limit was passed, and promises nothing any more")
@@ -309,7 +307,7 @@ impl BudgetFile {
             (Some(_), Standing::Kept) => format!(
                 "{planned}: {recorded} were entered after they had happened, and nobody asked the limit before"
             ),
-        })
+        }
     }
 
     /// The number of the ledger, drawn at random when it was begun: its copies share it, and no other has it.

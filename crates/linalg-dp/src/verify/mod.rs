@@ -18,18 +18,18 @@
 mod checks;
 mod groups;
 mod regression;
+mod window;
 
 use crate::covariance::{
     CHOSEN, CONSTANT, CovarianceNoise, GaussianCovariance, PrivateCovariance, ROWS, RowClip,
-    leaves_rows_public, moved_counts, row_change, unit_change,
+    leaves_rows_public, moved_counts, unit_change,
 };
 use crate::error::{Error, Result};
 use crate::groups::GroupSums;
 use crate::low_rank::{PrivateLowRank, Range, Setting};
 use crate::newton::NewtonRegression;
-use crate::window::{BlockNoise, Factorisation, Schedule, StreamConfig, WindowCovariance};
-use checks::{Checks, GRID_ONLY, NOISE, ROOM, at_least, rejected, size, whole};
-use dp_core::certificate::{PublicParameters, canonical};
+use crate::window::{Schedule, WindowCovariance};
+use checks::{Checks, GRID_ONLY, NOISE, ROOM, at_least, rejected, size};
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::covariance_sensitivity;
 use dp_core::release_file::{AnyCertificate, Kind, Payload, Summary};
@@ -37,20 +37,12 @@ use dp_core::{
     Adjacency, Certificate, NormBound, Profile, Provenance, PublicValue, Release, Theorem,
 };
 pub use sketch::verify::{Exception, Finding, Report, Trust};
+use window::{schedule, window};
 
 /// Relative room for a basis and its noise root read back from numbers.
 const BASIS_ROOM: f64 = 1e-6;
-/// Most coefficient products spent on the norm of a factorised stream, and its longest horizon, unless
-/// more is allowed: under a second, and 16 MiB.
-const MOST_WORK: u64 = 1 << 26;
-const MOST_BLOCKS: u64 = 1 << 20;
-
 const PUBLISHED: Finding =
     Finding::NotChecked("it is a published claim, which is not computed again");
-
-const LONG: Finding = Finding::NotChecked(
-    "factorising a stream of its horizon again takes long, which must be allowed",
-);
 
 /// A payload of this crate.
 pub trait Verifiable: Payload<Error = Error> + Checks {}
@@ -342,85 +334,6 @@ fn same_dim(profile: u64, d: usize) -> Result<()> {
         return Ok(());
     }
     rejected(format!("the profile is one of {profile} x {profile} matrices, but d is {d}"))
-}
-
-fn schedule(public: &PublicParameters) -> Result<Schedule> {
-    let Some(PublicValue::Text(schedule)) = public.get("schedule") else {
-        return rejected("its schedule is missing or of another type");
-    };
-    match serde_json::from_str::<Schedule>(schedule) {
-        Ok(found) if canonical(&found) == *schedule => Ok(found),
-        _ => rejected("its schedule is none that this version knows, or not its canonical text"),
-    }
-}
-
-/// All releases of a stream, from its schedule.
-fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
-    let (guarantee, public) = (certificate.guarantee(), &certificate.statement().public);
-    let schedule = schedule(public)?;
-    let of_sums = guarantee.provenance().theorem().map(|t| t == Theorem::SlidingWindow);
-    if of_sums.is_some_and(|of_sums| of_sums == matches!(schedule, Schedule::Block { .. })) {
-        return rejected("its theorem is about another schedule");
-    }
-    let clip = clip(certificate)?;
-    let (_, change) = row_change(guarantee.adjacency(), "window")?;
-    let longest = clip.certified_bound();
-    let mut config = StreamConfig::new(
-        clip.dim(),
-        whole(public, "window")?,
-        guarantee.adjacency(),
-        guarantee.budget(),
-    );
-    (config.block, config.schedule) = (whole(public, "block")?, schedule);
-    let blocks = config.window_blocks()?;
-    let levels = u64::from(blocks.ilog2()) + 1;
-    let bound =
-        |stated: NormBound| at_least("a bound of rows of", stated.get(), longest.get(), ROOM);
-    let step = match &certificate.statement().noise {
-        NoiseLaw::SymmetricGaussian { grid, .. } => grid.spacing(),
-        _ => 0.0,
-    };
-    // So many matrices, each rounded to the grid.
-    let joint = |stated: f64, factor: f64, matrices: u64| {
-        let rounding = (matrices as f64).sqrt() * clip.dim() as f64 * step;
-        let needed = factor * covariance_sensitivity(longest, change) + rounding;
-        at_least("sensitivity", stated, needed, ROOM)
-    };
-    match (schedule, guarantee.profile()) {
-        (Schedule::Block { .. }, _) => covariance(certificate),
-        (Schedule::Tree { .. }, Some(Profile::Gaussian { sensitivity, .. })) => {
-            joint(sensitivity.get(), (levels as f64).sqrt(), levels)
-        }
-        (
-            Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { rows: each } },
-            Some(Profile::JlMechanism { rows, bound: b, .. }),
-        ) => {
-            at_least("sketch rows of", *rows as f64, each as f64 * levels as f64, 0.0)?;
-            bound(*b)
-        }
-        (Schedule::Tree { .. }, Some(Profile::Repeated { profile, times })) => {
-            at_least("levels", *times as f64, levels as f64, 0.0)?;
-            match **profile {
-                Profile::Wishart { dim, bound: b, .. } => {
-                    same_dim(dim, clip.dim())?;
-                    bound(b)
-                }
-                _ => rejected("its profile is not one of a tree"),
-            }
-        }
-        (_, Some(Profile::Gaussian { sensitivity, .. })) => {
-            let Some((workload, horizon)) = config.workload()? else {
-                return rejected("its profile is not one of its schedule");
-            };
-            let long = horizon.saturating_mul(workload.taps()) > MOST_WORK || horizon > MOST_BLOCKS;
-            if long && !trust.is_patient() {
-                return Ok(LONG);
-            }
-            let norm = Factorisation::new(workload, horizon)?.column_norm();
-            joint(sensitivity.get(), norm, horizon)
-        }
-        _ => rejected("its profile is not one of its schedule"),
-    }
 }
 
 /// The public setting of a low-rank release.

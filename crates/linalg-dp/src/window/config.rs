@@ -160,7 +160,7 @@ impl StreamConfig {
     }
 
     /// Most blocks of the stream: the schedule's horizon, and what 64 bits can count the rows of.
-    pub(super) fn most_blocks(&self) -> u64 {
+    pub(crate) fn most_blocks(&self) -> u64 {
         let counted = u64::MAX / self.block.max(1);
         match self.schedule {
             Schedule::Factorised { horizon } | Schedule::Decayed { horizon, .. } => {

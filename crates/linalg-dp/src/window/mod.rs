@@ -29,7 +29,7 @@ mod stream;
 mod sums;
 mod tree;
 
-pub(crate) use tree::nodes_of_windows;
+pub(crate) use tree::{nodes, nodes_of_windows};
 
 pub use config::{BlockNoise, Keep, Pace, Schedule, StreamConfig};
 pub use factorisation::{Factorisation, Workload};

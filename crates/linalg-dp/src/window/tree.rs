@@ -109,10 +109,10 @@ fn tree_levels(window_blocks: u64) -> u32 {
 }
 
 /// How many nodes of a tree of so many levels hold these blocks.
-fn nodes(levels: u32, first: u64, end: u64) -> u64 {
+pub(crate) fn nodes(levels: u32, first: u64, end: u64) -> u64 {
     let (mut at, mut count) = (first, 0);
     while at < end {
-        let fits = |level: &u32| at.is_multiple_of(1 << level) && at + (1 << level) <= end;
+        let fits = |level: &u32| at.is_multiple_of(1 << level) && 1 << level <= end - at;
         at += 1 << (0..levels).rev().find(fits).unwrap_or(0);
         count += 1;
     }

@@ -285,6 +285,7 @@ impl Window {
         let columns = self.input.entered();
         let rng = noise(self.insecure_test_noise)?;
         if !self.journal.exists() {
+            self.check_first(0)?;
             let note = ticks.begin(mechanism, columns)?;
             return Ok(mechanism.stream_with_journal(&self.journal, &note.text(), rng)?);
         }
@@ -294,12 +295,22 @@ impl Window {
         if stream.blocks_closed() > 0 {
             ticks.publish(&stream)?;
         }
+        self.check_first(stream.blocks_closed())?;
         if self.every.is_none() {
-            let first = self.first_tick.unwrap_or(0);
-            ticks.check_first(first, &stream)?;
-            stream.rewind(first)?;
+            stream.rewind(self.first_tick.unwrap_or(0))?;
         }
         Ok(stream)
+    }
+
+    /// Refuses rows that leave ticks out: of a new stream too, whose rows would else be of an earlier tick than is said, and
+    /// enter again with the next command.
+    fn check_first(&self, next: u64) -> Result<()> {
+        match self.first_tick {
+            Some(first) if first > next => Err(Error::usage(format!(
+                "--first-tick {first} leaves ticks out: the next one is {next} (a stream begins with 0)"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a journal of a stream that the options do not describe.
@@ -344,9 +355,11 @@ impl Window {
         if self.journal.exists() {
             let stream = self.kept()?;
             self.check(mechanism, &stream, ticks)?;
+            self.check_first(stream.blocks_closed())?;
             ticks.go_on(&stream)?;
             record = record.integer("next tick", stream.blocks_closed());
         } else {
+            self.check_first(0)?;
             ticks.begin(mechanism, None)?;
             record = record.integer("next tick", 0);
         }

@@ -194,15 +194,6 @@ impl Ticks {
         Ok(())
     }
 
-    /// Refuses rows that leave ticks out.
-    pub(super) fn check_first(&self, first: u64, stream: &PrivateStream) -> Result<()> {
-        let next = stream.blocks_closed();
-        if first <= next {
-            return Ok(());
-        }
-        Err(Error::usage(format!("--first-tick {first} leaves ticks out: the next one is {next}")))
-    }
-
     /// Gives the newest tick its file, where it has none; a file that is there must be that very release.
     pub(super) fn publish(&mut self, stream: &PrivateStream) -> Result<()> {
         let release = stream.release()?;

@@ -66,17 +66,12 @@ impl Ledger {
         Ok(low)
     }
 
-    /// Whether all that is entered keeps the limit: what has happened is entered past it too. Without a limit it does.
-    ///
-    /// # Errors
-    /// [`Error::Calibration`] where the rule has no finite cost for an entry.
-    pub fn standing(&self) -> Result<Standing> {
+    /// Whether all that is entered keeps the limit: what has happened is entered past it too, and where the limit's rule
+    /// knows no finite cost of it. Without a limit it does.
+    pub fn standing(&self) -> Standing {
         let past = || self.groups.list().iter().map(Group::expense);
-        match self.filter.as_ref().map_or(Ok(()), |filter| filter.check(past())) {
-            Ok(()) => Ok(Standing::Kept),
-            Err(passed @ Error::BudgetExceeded { .. }) => Ok(Standing::Passed(passed)),
-            Err(error) => Err(error),
-        }
+        let kept = self.filter.as_ref().map_or(Ok(()), |filter| filter.check(past()));
+        kept.map_or_else(Standing::Passed, |()| Standing::Kept)
     }
 
     /// Which entries are taken at somebody's word, where there are any.

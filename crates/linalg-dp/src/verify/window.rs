@@ -1,7 +1,7 @@
 //! Releases of streams against their schedule.
 
 use super::checks::{ROOM, at_least, rejected, whole};
-use super::{clip, covariance, same_dim};
+use super::covariance::{clip, covariance, same_dim};
 use crate::covariance::{CovarianceNoise, row_change};
 use crate::error::Result;
 use crate::window::{BlockNoise, Factorisation, Keep, Pace, Schedule, StreamConfig, nodes};
